@@ -1,0 +1,95 @@
+//! Words that outsiders gave us or that only outsiders may hear: provider tokens, codes, verifiers, client secrets.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretBox};
+use subtle::ConstantTimeEq;
+use zeroize::ZeroizeOnDrop;
+
+/// Says a word aloud. Importing this trait is the act an auditor looks for: it is imported where a token is sealed,
+/// where the provider is called and where a token is answered, and nowhere else.
+pub trait Reveal {
+    /// The word itself. Keep the borrow short and never put it in a log, an error or a longer-lived string.
+    fn reveal(&self) -> &str;
+}
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        pub struct $name(SecretBox<String>);
+
+        impl $name {
+            /// Takes the word over; the whole buffer is wiped when this value is dropped.
+            pub fn new(word: String) -> Self {
+                Self(SecretBox::new(Box::new(word)))
+            }
+
+            /// Whether both are the same word, in time that depends only on the lengths.
+            #[must_use]
+            pub fn ct_eq(&self, other: &Self) -> bool {
+                self.reveal().as_bytes().ct_eq(other.reveal().as_bytes()).into()
+            }
+        }
+
+        impl Reveal for $name {
+            fn reveal(&self) -> &str {
+                self.0.expose_secret()
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(..)"))
+            }
+        }
+
+        impl ZeroizeOnDrop for $name {}
+    )+};
+}
+
+words! {
+    /// A provider's access token (RFC 6749 section 1.4).
+    ///
+    /// ```
+    /// use strongroom_secret::{AccessToken, Reveal};
+    /// let token = AccessToken::new("ya29.a0".into());
+    /// assert_eq!(token.reveal(), "ya29.a0");
+    /// assert_eq!(format!("{token:?}"), "AccessToken(..)");
+    /// ```
+    ///
+    /// It cannot be cloned:
+    /// ```compile_fail
+    /// let token = strongroom_secret::AccessToken::new("x".into());
+    /// let copy: strongroom_secret::AccessToken = token.clone();
+    /// ```
+    /// nor displayed:
+    /// ```compile_fail
+    /// let token = strongroom_secret::AccessToken::new("x".into());
+    /// let text = format!("{token}");
+    /// ```
+    /// nor serialized:
+    /// ```compile_fail
+    /// fn serialize<T: serde::Serialize>(_: &T) {}
+    /// serialize(&strongroom_secret::AccessToken::new("x".into()));
+    /// ```
+    /// nor compared with `==`:
+    /// ```compile_fail
+    /// let token = strongroom_secret::AccessToken::new("x".into());
+    /// let same = token == strongroom_secret::AccessToken::new("x".into());
+    /// ```
+    AccessToken,
+    /// A provider's refresh token (RFC 6749 section 1.5).
+    RefreshToken,
+    /// An ID token as it came from an issuer or provider (OpenID Connect Core section 2).
+    IdToken,
+    /// An authorization code (RFC 6749 section 1.3.1): single use, one minute.
+    AuthorizationCode,
+    /// The PKCE code verifier (RFC 7636 section 4.1).
+    PkceVerifier,
+    /// Our own secret at a provider or issuer (RFC 6749 section 2.3.1).
+    ClientSecret,
+    /// The access token by which a server says for which user it asks (RFC 8693 section 2.1).
+    SubjectToken,
+    /// The nonce of a browser login (OpenID Connect Core section 3.1.2.1).
+    Nonce,
+}
