@@ -1,0 +1,123 @@
+//! C1 and C3: which server is calling, and what it may ask for.
+
+use std::sync::Arc;
+
+use crate::switch::{self, Check};
+use crate::{Provider, ProviderSlug, Registry, ScopeSet, Server};
+
+/// What storage and configuration say about the owner of a presented key.
+#[derive(Debug, Clone, Copy)]
+pub struct CallerState {
+    /// The keyed hash of the whole presented key equals the stored one (compared in constant time).
+    pub hash_matches: bool,
+    /// The key is revoked.
+    pub key_revoked: bool,
+    /// The operator disabled the server.
+    pub server_disabled: bool,
+}
+
+/// Proof of C1: the request came with a valid key of this server, and neither is disabled.
+#[derive(Debug)]
+pub struct AuthenticatedServer {
+    server: Arc<Server>,
+}
+
+/// The caller's own credential is not valid. Nobody outside learns which part was wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the caller's key is not valid")]
+pub enum CallerRefused {
+    /// Unknown key or wrong secret.
+    Unknown,
+    /// The key was revoked.
+    Revoked,
+    /// The server is disabled.
+    Disabled,
+}
+
+impl AuthenticatedServer {
+    /// C1.
+    ///
+    /// # Errors
+    /// [`CallerRefused`], for the audit log only.
+    pub fn check(server: &Arc<Server>, state: CallerState) -> Result<Self, CallerRefused> {
+        let refused = if !state.hash_matches {
+            Some(CallerRefused::Unknown)
+        } else if state.key_revoked {
+            Some(CallerRefused::Revoked)
+        } else if state.server_disabled {
+            Some(CallerRefused::Disabled)
+        } else {
+            None
+        };
+        match refused {
+            Some(reason) if !switch::off(Check::C1) => Err(reason),
+            _ => Ok(Self {
+                server: Arc::clone(server),
+            }),
+        }
+    }
+
+    /// The server.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+}
+
+/// Proof of C3: this server may ask this provider for these scopes.
+#[derive(Debug)]
+pub struct Permitted {
+    provider: Arc<Provider>,
+    scopes: ScopeSet,
+}
+
+/// The server may not ask for that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotPermitted {
+    /// Not one of the providers it is allowed. Unknown providers are told the same.
+    #[error("this server is not allowed to ask for this provider")]
+    Provider,
+    /// Scopes beyond its allowance.
+    #[error("this server is not allowed to ask for these scopes: {0:?}")]
+    Scopes(ScopeSet),
+}
+
+impl Permitted {
+    /// C3.
+    ///
+    /// # Errors
+    /// [`NotPermitted`] names the scopes that are beyond the allowance.
+    pub fn check(
+        caller: &AuthenticatedServer,
+        registry: &Registry,
+        provider: &ProviderSlug,
+        scopes: ScopeSet,
+    ) -> Result<Self, NotPermitted> {
+        let provider = registry.provider(provider).ok_or(NotPermitted::Provider)?;
+        let allowed = caller
+            .server
+            .allowance(&provider.slug)
+            .map(|allowance| &allowance.scopes);
+        let beyond = match allowed {
+            Some(allowed) => scopes.without(allowed),
+            None if switch::off(Check::C3) => ScopeSet::default(),
+            None => return Err(NotPermitted::Provider),
+        };
+        if !beyond.is_empty() && !switch::off(Check::C3) {
+            return Err(NotPermitted::Scopes(beyond));
+        }
+        Ok(Self {
+            provider: Arc::clone(provider),
+            scopes,
+        })
+    }
+
+    /// The provider.
+    pub fn provider(&self) -> &Arc<Provider> {
+        &self.provider
+    }
+
+    /// The scopes.
+    pub fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+}

@@ -1,0 +1,248 @@
+//! C2: whom a call is about. The user's access token is evidence of that and nothing else: it is judged here and forgotten.
+//!
+//! Signature and key selection are the work of the room that fetches keys; it hands over a [`SignedToken`], and every claim
+//! is judged here (RFC 9068 section 4, RFC 8725).
+
+use serde_json::{Map, Value};
+
+use crate::switch::{self, Check};
+use crate::{Identity, Issuer, McpClient, Server, Subject, SubjectMode, Timestamp};
+
+/// The header and claims of a JWT whose signature was found good with a key of `issuer`.
+pub struct SignedToken {
+    /// `typ` of the header, as it stands there.
+    pub typ: Option<String>,
+    /// The claims; doubles were refused when they were parsed.
+    pub claims: Map<String, Value>,
+}
+
+/// Which evidence the subject rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectEvidence {
+    /// An access token that we verified.
+    Token,
+    /// The server's word.
+    Asserted,
+}
+
+/// Proof of C2: whom the call is about, through which MCP client, on which evidence.
+#[derive(Debug, Clone)]
+pub struct VerifiedSubject {
+    identity: Identity,
+    client: McpClient,
+    evidence: SubjectEvidence,
+    until: Timestamp,
+}
+
+/// Why a subject is refused; for the audit log and, as one public code, for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectRefused {
+    /// Not a JWT in compact form, or larger than we read.
+    #[error("the token is not a signed JWT")]
+    Malformed,
+    /// Algorithm, key or signature.
+    #[error("the signature is not by a key of the issuer with an accepted algorithm")]
+    Signature,
+    /// `typ`, or the markers of an ID token.
+    #[error("this is not an access token")]
+    NotAnAccessToken,
+    /// `iss`.
+    #[error("the token is from another issuer")]
+    Issuer,
+    /// `aud`.
+    #[error("the token was issued for another resource")]
+    Audience,
+    /// `exp`, `nbf` or `iat`.
+    #[error("the token has expired, is not valid yet, or is older than accepted")]
+    Time,
+    /// A subject claim is missing or no text.
+    #[error("the token does not name a person")]
+    Subject,
+    /// The server may not assert subjects, or asserted one that cannot be.
+    #[error("this server may not name a subject without a token")]
+    Assertion,
+    /// The issuer's keys cannot be had at present.
+    #[error("the issuer's keys cannot be had at present")]
+    KeysUnavailable,
+}
+
+impl VerifiedSubject {
+    /// C2 for a token whose signature is good.
+    ///
+    /// # Errors
+    /// The first [`SubjectRefused`] that applies.
+    pub fn check_token(
+        token: &SignedToken,
+        server: &Server,
+        issuer: &Issuer,
+        now: Timestamp,
+    ) -> Result<Self, SubjectRefused> {
+        let ends = match judge(token, server, issuer, now) {
+            Ok(ends) => ends,
+            Err(_) if switch::off(Check::C2) => now.plus(issuer.access_tokens.max_age),
+            Err(refused) => return Err(refused),
+        };
+        let subject = subject_of(&token.claims, &issuer.subject_claims)?;
+        let client = ["client_id", "azp"]
+            .iter()
+            .find_map(|name| token.claims.get(*name)?.as_str());
+        Ok(Self {
+            identity: identity(issuer, subject),
+            client: client.map_or(McpClient::Unnamed, |id| McpClient::Verified(id.into())),
+            evidence: SubjectEvidence::Token,
+            until: ends,
+        })
+    }
+
+    /// C2 for a subject on the server's word, where the operator allowed that.
+    ///
+    /// # Errors
+    /// [`SubjectRefused::Assertion`] where it is not allowed, or names another issuer.
+    pub fn check_assertion(
+        server: &Server,
+        issuer: &Issuer,
+        asserted: (&str, Subject),
+        client: McpClient,
+        now: Timestamp,
+    ) -> Result<Self, SubjectRefused> {
+        let (iss, subject) = asserted;
+        let right_count = subject.values().count() == issuer.subject_claims.len();
+        let allowed = server.subject_mode == SubjectMode::Asserted || switch::off(Check::C2);
+        if !allowed || iss != issuer.url.as_str() || !right_count {
+            return Err(SubjectRefused::Assertion);
+        }
+        Ok(Self {
+            identity: identity(issuer, subject),
+            client,
+            evidence: SubjectEvidence::Asserted,
+            until: now,
+        })
+    }
+
+    /// The person.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The MCP client.
+    pub fn client(&self) -> &McpClient {
+        &self.client
+    }
+
+    /// What it rests on.
+    pub fn evidence(&self) -> SubjectEvidence {
+        self.evidence
+    }
+
+    /// The end of the evidence; a remembered subject is never used beyond it.
+    pub fn until(&self) -> Timestamp {
+        self.until
+    }
+}
+
+fn identity(issuer: &Issuer, subject: Subject) -> Identity {
+    Identity {
+        tenant: issuer.tenant.clone(),
+        issuer: issuer.slug.clone(),
+        issuer_url: issuer.url.clone(),
+        subject,
+    }
+}
+
+fn subject_of(claims: &Map<String, Value>, names: &[Box<str>]) -> Result<Subject, SubjectRefused> {
+    let values: Option<Vec<&str>> = names
+        .iter()
+        .map(|name| claims.get(&**name)?.as_str())
+        .collect();
+    Subject::new(values.ok_or(SubjectRefused::Subject)?).map_err(|_| SubjectRefused::Subject)
+}
+
+fn judge(
+    token: &SignedToken,
+    server: &Server,
+    issuer: &Issuer,
+    now: Timestamp,
+) -> Result<Timestamp, SubjectRefused> {
+    check_type(token, issuer)?;
+    if token.claims.get("iss").and_then(Value::as_str) != Some(issuer.url.as_str()) {
+        return Err(SubjectRefused::Issuer);
+    }
+    check_audience(&token.claims, server, issuer)?;
+    check_times(&token.claims, issuer, now)
+}
+
+fn check_type(token: &SignedToken, issuer: &Issuer) -> Result<(), SubjectRefused> {
+    let typ = token.typ.as_deref().map(str::to_ascii_lowercase);
+    let at_jwt = matches!(typ.as_deref(), Some("at+jwt" | "application/at+jwt"));
+    let id_token_marks = ["nonce", "at_hash", "c_hash"]
+        .iter()
+        .any(|mark| token.claims.contains_key(*mark));
+    if id_token_marks || (issuer.access_tokens.require_at_jwt && !at_jwt) {
+        return Err(SubjectRefused::NotAnAccessToken);
+    }
+    Ok(())
+}
+
+fn check_audience(
+    claims: &Map<String, Value>,
+    server: &Server,
+    issuer: &Issuer,
+) -> Result<(), SubjectRefused> {
+    let accepted = match claims.get("aud") {
+        Some(Value::String(one)) => **one == *server.resource,
+        Some(Value::Array(many)) => {
+            let texts: Option<Vec<&str>> = many.iter().map(Value::as_str).collect();
+            let texts = texts.ok_or(SubjectRefused::Audience)?;
+            let number_is_fine = texts.len() == 1 || issuer.access_tokens.several_audiences;
+            number_is_fine && texts.contains(&&*server.resource)
+        }
+        _ => false,
+    };
+    if accepted {
+        Ok(())
+    } else {
+        Err(SubjectRefused::Audience)
+    }
+}
+
+/// All three times: a wrong JSON type is an error, never "absent". Gives back when the token ends.
+fn check_times(
+    claims: &Map<String, Value>,
+    issuer: &Issuer,
+    now: Timestamp,
+) -> Result<Timestamp, SubjectRefused> {
+    let rules = &issuer.access_tokens;
+    let exp = numeric_date(claims, "exp")?.ok_or(SubjectRefused::Time)?;
+    let iat = numeric_date(claims, "iat")?.ok_or(SubjectRefused::Time)?;
+    let nbf = numeric_date(claims, "nbf")?;
+    let expired = exp.plus(rules.leeway).passed(now);
+    let from_the_future = |moment: Timestamp| moment > now.plus(rules.leeway);
+    let too_old = iat.plus(rules.max_age).plus(rules.leeway).passed(now);
+    if expired || from_the_future(iat) || nbf.is_some_and(from_the_future) || too_old || exp <= iat
+    {
+        return Err(SubjectRefused::Time);
+    }
+    Ok(exp)
+}
+
+/// Reads a NumericDate (RFC 7519 section 2) in the years 1970 to 9999.
+fn numeric_date(
+    claims: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<Timestamp>, SubjectRefused> {
+    const YEAR_10000: f64 = 253_402_300_800.0;
+    let Some(value) = claims.get(name) else {
+        return Ok(None);
+    };
+    let seconds = value
+        .as_f64()
+        .filter(|s| s.is_finite() && (0.0..YEAR_10000).contains(s))
+        .ok_or(SubjectRefused::Time)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the range above fits an i64 of milliseconds"
+    )]
+    let ms = (seconds * 1000.0) as i64;
+    Ok(Some(Timestamp::from_ms(ms)))
+}

@@ -1,0 +1,36 @@
+//! Domain: the words of the product as types, and every decision as a pure function.
+//!
+//! No IO, no clock, no randomness, no async: whoever calls brings time and random bytes along. The checks of the connect
+//! flow live in [`checks`]; each returns a proof that the next step demands as an argument.
+
+mod audit;
+mod blob;
+mod browser_flow;
+mod checks;
+mod clock;
+mod elicitation;
+mod grant;
+mod identity;
+mod ids;
+mod provider;
+mod registry;
+mod scope;
+mod switch;
+mod tokens;
+
+pub use audit::*;
+pub use blob::{Blob, Digest};
+pub use browser_flow::*;
+pub use checks::*;
+pub use clock::*;
+pub use elicitation::*;
+pub use grant::*;
+pub use identity::*;
+pub use ids::*;
+pub use provider::*;
+pub use registry::*;
+pub use scope::*;
+#[cfg(feature = "kill-switch")]
+pub use switch::switch_off;
+pub use switch::{Check, off};
+pub use tokens::*;

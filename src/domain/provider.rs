@@ -1,0 +1,151 @@
+//! A third-party service as data: where its endpoints are, how we are registered there, and how to read what it answers.
+
+use url::Url;
+
+use crate::{IssuerUrl, ProviderSlug, ScopeSet, TenantSlug};
+
+/// Our registration at an authorization server.
+pub struct OauthClient {
+    /// The client id.
+    pub id: Box<str>,
+    /// How we prove it.
+    pub auth: ClientAuth,
+}
+
+impl std::fmt::Debug for OauthClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OauthClient({})", self.id)
+    }
+}
+
+/// Client authentication at a token endpoint (RFC 6749 section 2.3.1).
+pub enum ClientAuth {
+    /// A public client: the client id alone.
+    Public,
+    /// `client_id` and `client_secret` in the body.
+    Post(secret::ClientSecret),
+    /// HTTP Basic, id and secret form-encoded first.
+    Basic(secret::ClientSecret),
+}
+
+/// Where the endpoints come from.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a handful of these live as long as the process"
+)]
+pub enum Endpoints {
+    /// Written in the provider file.
+    Pinned {
+        /// Authorization endpoint.
+        authorization: Url,
+        /// Token endpoint.
+        token: Url,
+        /// Revocation endpoint (RFC 7009), if the provider has one.
+        revocation: Option<Url>,
+        /// The issuer that its callbacks carry (RFC 9207); compared byte for byte when present.
+        issuer: Option<IssuerUrl>,
+        /// Whether a callback without `iss` is refused.
+        iss_required: bool,
+    },
+    /// Read from the metadata of this issuer (RFC 8414, OpenID Connect Discovery); its `issuer` must equal this text.
+    Discovered(IssuerUrl),
+}
+
+/// How we learn which account at the provider was used.
+#[derive(Debug, Clone)]
+pub enum AccountSource {
+    /// A GET with the fresh access token.
+    Endpoint {
+        /// The address.
+        url: Url,
+        /// JSON pointer of the stable account id.
+        id: Box<str>,
+        /// JSON pointer of a name that people recognise.
+        name: Option<Box<str>>,
+    },
+    /// Fields of the token answer itself.
+    TokenAnswer {
+        /// JSON pointer of the stable account id.
+        id: Box<str>,
+        /// JSON pointer of a name that people recognise.
+        name: Option<Box<str>>,
+    },
+    /// The provider does not say.
+    Unknown,
+}
+
+/// What a scope lets a server do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScopeEffect {
+    /// It only reads.
+    See,
+    /// It writes.
+    Change,
+}
+
+/// One scope and what it means in plain words.
+#[derive(Debug, Clone)]
+pub struct ScopeInfo {
+    /// The scope as the provider names it.
+    pub name: Box<str>,
+    /// Reading or writing.
+    pub effect: ScopeEffect,
+    /// What people read after the tag; `None`: we cannot say.
+    pub words: Option<Box<str>>,
+}
+
+/// Whether the leaving page goes on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pkce {
+    /// S256 on every request, which is the rule (RFC 7636, RFC 9700 section 2.1.1).
+    S256,
+    /// Not sent, for the few providers that fail on it; said so in the provider file.
+    Off,
+}
+
+/// A configured third party.
+#[derive(Debug)]
+pub struct Provider {
+    /// Its immutable name; part of the redirect URI.
+    pub slug: ProviderSlug,
+    /// The tenant that owns our registration there.
+    pub tenant: TenantSlug,
+    /// What people read.
+    pub name: Box<str>,
+    /// Our registration.
+    pub client: OauthClient,
+    /// Where to go.
+    pub endpoints: Endpoints,
+    /// PKCE on or off.
+    pub pkce: Pkce,
+    /// What joins scopes in a request; a space unless the provider wants another.
+    pub scope_joiner: Box<str>,
+    /// Every scope that a server may be allowed.
+    pub scopes: Vec<ScopeInfo>,
+    /// Scopes requested besides those of the server (for example `offline_access`); not shown to servers.
+    pub extra_scopes: ScopeSet,
+    /// Static parameters of the authorization request. Never one of the protocol's own.
+    pub authorize_extra: Vec<(Box<str>, Box<str>)>,
+    /// Static parameters of the code exchange.
+    pub token_extra: Vec<(Box<str>, Box<str>)>,
+    /// How the account is learnt.
+    pub account: AccountSource,
+    /// Hosts that a released credential may be sent to.
+    pub allowed_hosts: Vec<Box<str>>,
+    /// Header that carries the credential.
+    pub header_name: Box<str>,
+    /// Text before the token in it, for example `Bearer `.
+    pub header_prefix: Box<str>,
+    /// The site people recognise, shown bold in addresses.
+    pub site: Option<Box<str>>,
+    /// Life of an access token whose answer carries no `expires_in`, in seconds; `None`: it does not expire.
+    pub default_life_s: Option<u32>,
+}
+
+impl Provider {
+    /// What the file says about a scope.
+    pub fn scope(&self, name: &str) -> Option<&ScopeInfo> {
+        self.scopes.iter().find(|scope| &*scope.name == name)
+    }
+}

@@ -1,0 +1,113 @@
+//! What a provider answered: the tokens themselves and the facts about them, judged once (C11).
+
+use std::time::Duration;
+
+use secret::{AccessToken, RefreshToken};
+
+use crate::{ScopeSet, Timestamp};
+
+/// A token answer as it was read, before it is judged.
+pub struct TokenAnswer {
+    /// The access token.
+    pub access: AccessToken,
+    /// The refresh token, when there is one.
+    pub refresh: Option<RefreshToken>,
+    /// `token_type`, as it stands there.
+    pub token_type: Option<Box<str>>,
+    /// `expires_in`.
+    pub expires_in: Option<Duration>,
+    /// `scope`, when the answer names it.
+    pub scopes: Option<ScopeSet>,
+    /// The account at the provider, when it says which.
+    pub account: Option<ProviderAccount>,
+}
+
+/// The account at a provider.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProviderAccount {
+    /// Stable id; compared, never shown.
+    pub id: Box<str>,
+    /// What people recognise; at most 128 characters.
+    pub name: Option<Box<str>>,
+}
+
+impl std::fmt::Debug for ProviderAccount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ProviderAccount(..)")
+    }
+}
+
+/// Proof of C11: tokens that came from the pinned endpoint for our request and are of a kind we can use.
+#[non_exhaustive] // made by `check` alone
+pub struct ExchangedTokens {
+    /// The access token.
+    pub access: AccessToken,
+    /// The refresh token, when there is one.
+    pub refresh: Option<RefreshToken>,
+    /// When the access token ends, if it does.
+    pub expires: Option<Timestamp>,
+    /// What was allowed: the answer's scopes, or those requested when it names none (RFC 6749 section 5.1).
+    pub scopes: ScopeSet,
+    /// The account, when known.
+    pub account: Option<ProviderAccount>,
+}
+
+/// The answer cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerRefused {
+    /// `token_type` is neither absent nor Bearer.
+    #[error("the provider answered a token type that is not Bearer")]
+    TokenType,
+    /// The token is empty, too long, or not printable ASCII.
+    #[error("the provider answered a token that cannot be sent in a header")]
+    Token,
+}
+
+/// Longest token that is kept.
+pub const MAX_TOKEN: usize = 64 * 1024;
+
+impl ExchangedTokens {
+    /// C11.
+    ///
+    /// # Errors
+    /// [`AnswerRefused`].
+    pub fn check(
+        answer: TokenAnswer,
+        asked: &ScopeSet,
+        default_life: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<Self, AnswerRefused> {
+        use secret::Reveal as _;
+        if !crate::switch::off(crate::Check::C11) {
+            if answer
+                .token_type
+                .as_deref()
+                .is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer"))
+            {
+                return Err(AnswerRefused::TokenType);
+            }
+            let fits = |text: &str| {
+                (1..=MAX_TOKEN).contains(&text.len())
+                    && text.bytes().all(|b| (0x21..=0x7e).contains(&b))
+            };
+            if !fits(answer.access.reveal())
+                || answer
+                    .refresh
+                    .as_ref()
+                    .is_some_and(|token| !fits(token.reveal()))
+            {
+                return Err(AnswerRefused::Token);
+            }
+        }
+        Ok(Self {
+            access: answer.access,
+            refresh: answer.refresh,
+            expires: answer
+                .expires_in
+                .or(default_life)
+                .map(|life| now.plus(life)),
+            scopes: answer.scopes.unwrap_or_else(|| asked.clone()),
+            account: answer.account,
+        })
+    }
+}
