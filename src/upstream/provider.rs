@@ -1,0 +1,346 @@
+//! What we ask of providers: an authorization, the exchange of its code (C11), refreshes and revocations.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{
+    AccountSource, Clock, Endpoints, ExchangedTokens, ExpectedIssuer, Pkce, Provider, Returned,
+    SamePerson, ScopeSet, Timestamp, TokenAnswer,
+};
+use oauth2::{
+    AuthorizationCode, PkceCodeVerifier, RedirectUrl, RevocationUrl, StandardRevocableToken,
+    TokenUrl,
+};
+use secret::{AccessToken, RefreshToken, Reveal as _};
+use url::Url;
+
+use crate::account::{self, Pointers};
+use crate::authorize::{self, AuthorizationRequest};
+use crate::failure::{ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome};
+use crate::metadata::{FetchFailure, Role};
+use crate::outbound::CallKind;
+use crate::scrub;
+use crate::snapshots::Snapshot;
+use crate::token_call::{PinnedCall, Seen, library_client};
+use crate::token_reply::TokenReply;
+use crate::upstream::Upstream;
+
+/// What a provider's answer is exchanged with.
+pub struct ProviderCode<'a> {
+    /// The code of the callback.
+    pub code: secret::AuthorizationCode,
+    /// The PKCE verifier whose challenge was sent.
+    pub verifier: &'a secret::PkceVerifier,
+    /// The scopes that were asked for; they count as granted when the answer names none (RFC 6749 section 5.1).
+    pub asked: &'a ScopeSet,
+}
+
+/// A token to revoke.
+#[derive(Clone, Copy)]
+pub enum TokenToRevoke<'a> {
+    /// An access token.
+    Access(&'a AccessToken),
+    /// A refresh token; at most providers its end is the end of the grant.
+    Refresh(&'a RefreshToken),
+}
+
+/// Where the endpoints of one provider are, whatever they come from.
+enum Found<'a> {
+    Pinned(&'a Endpoints),
+    Snapshot(Arc<Snapshot>),
+}
+
+impl Found<'_> {
+    fn authorization(&self) -> Option<&Url> {
+        match self {
+            Self::Pinned(Endpoints::Pinned { authorization, .. }) => Some(authorization),
+            Self::Pinned(Endpoints::Discovered(_)) => None,
+            Self::Snapshot(snapshot) => snapshot.metadata.authorization.as_ref(),
+        }
+    }
+
+    fn token(&self) -> Option<&Url> {
+        match self {
+            Self::Pinned(Endpoints::Pinned { token, .. }) => Some(token),
+            Self::Pinned(Endpoints::Discovered(_)) => None,
+            Self::Snapshot(snapshot) => snapshot.metadata.token.as_ref(),
+        }
+    }
+
+    fn revocation(&self) -> Option<&Url> {
+        match self {
+            Self::Pinned(Endpoints::Pinned { revocation, .. }) => revocation.as_ref(),
+            Self::Pinned(Endpoints::Discovered(_)) => None,
+            Self::Snapshot(snapshot) => snapshot.metadata.revocation.as_ref(),
+        }
+    }
+}
+
+impl Upstream {
+    /// Which `iss` the callbacks of `provider` must carry (RFC 9207 section 2.4).
+    ///
+    /// # Errors
+    /// [`ProviderFailure`] when its metadata cannot be had.
+    pub async fn expected_issuer(
+        &self,
+        provider: &Provider,
+        now: Timestamp,
+    ) -> Result<ExpectedIssuer, ProviderFailure> {
+        match &provider.endpoints {
+            Endpoints::Pinned {
+                issuer,
+                iss_required,
+                ..
+            } => Ok(ExpectedIssuer {
+                issuer: issuer.clone(),
+                required: *iss_required,
+            }),
+            Endpoints::Discovered(issuer) => {
+                let of = (Role::Provider, issuer);
+                let snapshot = self.snapshots().get(self.outbound(), of, now).await?;
+                Ok(ExpectedIssuer {
+                    issuer: Some(issuer.clone()),
+                    required: snapshot.metadata.names_issuer,
+                })
+            }
+        }
+    }
+
+    /// Where the browser goes to give its consent at `provider`; only for the person that was asked.
+    ///
+    /// # Errors
+    /// [`ProviderFailure`] when its metadata cannot be had.
+    pub async fn authorization_url(
+        &self,
+        _person: &SamePerson,
+        provider: &Provider,
+        request: &AuthorizationRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Url, ProviderFailure> {
+        let found = self.endpoints(provider, now).await?;
+        let endpoint = found.authorization();
+        let endpoint = endpoint.ok_or(ProviderFailure::Misconfigured)?;
+        let back = self.redirect_uri(&provider.slug);
+        Ok(authorize::provider_url(endpoint, provider, &back, request))
+    }
+
+    /// C11: exchanges the code of a callback that was accepted, judges the tokens, and learns the account. When the account
+    /// cannot be learnt though the provider file says where it stands, the new tokens are revoked as far as possible.
+    ///
+    /// # Errors
+    /// [`ProviderFailure`].
+    pub async fn exchange(
+        &self,
+        _returned: &Returned,
+        provider: &Provider,
+        code: ProviderCode<'_>,
+        clock: &dyn Clock,
+    ) -> Result<ExchangedTokens, ProviderFailure> {
+        let now = clock.now();
+        let found = self.endpoints(provider, now).await?;
+        let endpoint = found.token().ok_or(ProviderFailure::Misconfigured)?;
+        let asked = code.asked;
+        let (reply, seen) = self.exchange_code(provider, endpoint, code).await?;
+        let answer = token_answer(reply, provider);
+        let life = default_life(provider);
+        // The life counts from before the request: a token is never believed longer than its issuer believes it.
+        let mut tokens = ExchangedTokens::check(answer, asked, life, now)?;
+        match self
+            .account_of(provider, &tokens.access, seen.as_ref())
+            .await
+        {
+            Ok(account) => tokens.account = account,
+            Err(failure) => {
+                self.discard(provider, &tokens, now).await;
+                return Err(failure);
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Redeems a refresh token (RFC 6749 section 6). `granted` are the scopes of the grant; they stay when the answer names
+    /// none. An answer without refresh token means that the old one goes on.
+    ///
+    /// # Errors
+    /// [`RefreshFailure`]; only `InvalidGrant` ends the grant.
+    pub async fn redeem(
+        &self,
+        provider: &Provider,
+        refresh: &RefreshToken,
+        granted: &ScopeSet,
+        clock: &dyn Clock,
+    ) -> Result<ExchangedTokens, RefreshFailure> {
+        let now = clock.now();
+        let found = self.endpoints(provider, now).await?;
+        let endpoint = found.token().ok_or(RefreshFailure::Misconfigured)?;
+        let client =
+            library_client(&provider.client).set_token_uri(TokenUrl::from_url(endpoint.clone()));
+        let call = PinnedCall::new(self.outbound(), CallKind::Token, endpoint);
+        let token = oauth2::RefreshToken::new(refresh.reveal().to_owned());
+        let reply = client
+            .exchange_refresh_token(&token)
+            .request_async(&call)
+            .await;
+        let reply =
+            reply.map_err(|error| scrub::refresh_failure(error, call.into_seen().as_ref()))?;
+        let answer = token_answer(reply, provider);
+        Ok(ExchangedTokens::check(
+            answer,
+            granted,
+            default_life(provider),
+            now,
+        )?)
+    }
+
+    /// Asks the provider to end a token (RFC 7009).
+    pub async fn revoke(
+        &self,
+        provider: &Provider,
+        token: TokenToRevoke<'_>,
+        now: Timestamp,
+    ) -> RevokeOutcome {
+        let found = match self.endpoints(provider, now).await {
+            Ok(found) => found,
+            Err(FetchFailure::Misconfigured) => {
+                return RevokeOutcome::Failed(RevokeFailure::Misconfigured);
+            }
+            Err(_) => return RevokeOutcome::Failed(RevokeFailure::Unavailable),
+        };
+        let Some(endpoint) = found.revocation() else {
+            return RevokeOutcome::NoEndpoint;
+        };
+        let client = library_client(&provider.client).set_revocation_url(revocation_url(endpoint));
+        let token = match token {
+            TokenToRevoke::Access(token) => StandardRevocableToken::AccessToken(
+                oauth2::AccessToken::new(token.reveal().to_owned()),
+            ),
+            TokenToRevoke::Refresh(token) => StandardRevocableToken::RefreshToken(
+                oauth2::RefreshToken::new(token.reveal().to_owned()),
+            ),
+        };
+        let call = PinnedCall::new(self.outbound(), CallKind::Revocation, endpoint);
+        let Ok(request) = client.revoke_token(token) else {
+            return RevokeOutcome::Failed(RevokeFailure::Misconfigured);
+        };
+        match request.request_async(&call).await {
+            Ok(()) => RevokeOutcome::Revoked,
+            Err(error) => scrub::revoke_failure(error, call.into_seen().as_ref()),
+        }
+    }
+
+    async fn endpoints<'p>(
+        &self,
+        provider: &'p Provider,
+        now: Timestamp,
+    ) -> Result<Found<'p>, FetchFailure> {
+        match &provider.endpoints {
+            pinned @ Endpoints::Pinned { .. } => Ok(Found::Pinned(pinned)),
+            Endpoints::Discovered(issuer) => {
+                let of = (Role::Provider, issuer);
+                Ok(Found::Snapshot(
+                    self.snapshots().get(self.outbound(), of, now).await?,
+                ))
+            }
+        }
+    }
+
+    async fn exchange_code(
+        &self,
+        provider: &Provider,
+        endpoint: &Url,
+        code: ProviderCode<'_>,
+    ) -> Result<(TokenReply, Option<Seen>), ProviderFailure> {
+        let client = library_client(&provider.client)
+            .set_token_uri(TokenUrl::from_url(endpoint.clone()))
+            .set_redirect_uri(RedirectUrl::from_url(self.redirect_uri(&provider.slug)));
+        let mut request =
+            client.exchange_code(AuthorizationCode::new(code.code.reveal().to_owned()));
+        if provider.pkce == Pkce::S256 {
+            request =
+                request.set_pkce_verifier(PkceCodeVerifier::new(code.verifier.reveal().to_owned()));
+        }
+        for (name, value) in &provider.token_extra {
+            request = request.add_extra_param(Cow::Borrowed(&**name), Cow::Borrowed(&**value));
+        }
+        let call = PinnedCall::new(self.outbound(), CallKind::Token, endpoint);
+        let reply = request.request_async(&call).await;
+        let seen = call.into_seen();
+        match reply {
+            Ok(reply) => Ok((reply, seen)),
+            Err(error) => Err(scrub::exchange_failure(error, seen.as_ref())),
+        }
+    }
+
+    async fn account_of(
+        &self,
+        provider: &Provider,
+        access: &AccessToken,
+        seen: Option<&Seen>,
+    ) -> Result<Option<domain::ProviderAccount>, ProviderFailure> {
+        match &provider.account {
+            AccountSource::Unknown => Ok(None),
+            AccountSource::TokenAnswer { id, name } => {
+                let at = Pointers {
+                    id,
+                    name: name.as_deref(),
+                };
+                let account = seen.and_then(|seen| account::read(seen.body.expose(), at));
+                account.map(Some).ok_or(ProviderFailure::Unreadable)
+            }
+            AccountSource::Endpoint { url, id, name } => {
+                let at = Pointers {
+                    id,
+                    name: name.as_deref(),
+                };
+                let account = account::ask(self.outbound(), provider, access, (url, at)).await?;
+                Ok(Some(account))
+            }
+        }
+    }
+
+    /// Tokens that nobody will ever use should not stay valid; that it may fail changes nothing for the caller.
+    async fn discard(&self, provider: &Provider, tokens: &ExchangedTokens, now: Timestamp) {
+        let token = match &tokens.refresh {
+            Some(refresh) => TokenToRevoke::Refresh(refresh),
+            None => TokenToRevoke::Access(&tokens.access),
+        };
+        let outcome = self.revoke(provider, token, now).await;
+        tracing::debug!(
+            provider.id = provider.slug.as_str(),
+            ?outcome,
+            "tokens without account discarded"
+        );
+    }
+}
+
+/// The library's tokens become ours here and go no further.
+fn token_answer(mut reply: TokenReply, provider: &Provider) -> TokenAnswer {
+    TokenAnswer {
+        access: reply.access(),
+        refresh: reply.take_refresh(),
+        token_type: reply.kind(),
+        expires_in: reply.life(),
+        scopes: reply.granted(&provider.scope_joiner),
+        account: None,
+    }
+}
+
+fn default_life(provider: &Provider) -> Option<Duration> {
+    provider
+        .default_life_s
+        .map(|life| Duration::from_secs(life.into()))
+}
+
+/// The library refuses revocation over plain http, which our own client allows for loopback in development alone. The request
+/// goes to the pinned address, so the library may be told the https form of it.
+fn revocation_url(endpoint: &Url) -> RevocationUrl {
+    let mut named = endpoint.clone();
+    if named.set_scheme("https").is_err() {
+        return RevocationUrl::from_url(endpoint.clone()); // never between http and https
+    }
+    RevocationUrl::from_url(named)
+}
+
+#[cfg(test)]
+mod tests;
