@@ -1,0 +1,148 @@
+//! The two pages of the walk that ask something, in every state.
+
+use strongroom_pages::{Client, ConfirmView, ConsentView, Deed, Duration, Exact, Quote};
+
+use super::{Cast, form, person, provider, scope, scopes, server, sign_out, unknown};
+
+pub(super) fn consents(cast: &Cast) -> Vec<(&'static str, ConsentView)> {
+    let view = consent(cast);
+    let many = (1..=9).flat_map(|n| {
+        [
+            scope(&format!("read:{n}"), Deed::See, "one more thing"),
+            unknown(cast),
+        ]
+    });
+    vec![
+        ("consent", view.clone()),
+        (
+            "consent.check",
+            ConsentView {
+                wrong: true,
+                ..view.clone()
+            },
+        ),
+        (
+            "consent.online",
+            ConsentView {
+                duration: Duration::Minutes(60),
+                scopes: vec![
+                    scope("repo", Deed::Change, "your repositories"),
+                    unknown(cast),
+                ],
+                exact: Exact {
+                    client: Some(Client::Asserted(cast.client.to_owned())),
+                    ..view.exact.clone()
+                },
+                person: person(cast, false),
+                reason: None,
+                minutes_left: 1,
+                ..view.clone()
+            },
+        ),
+        (
+            "consent.many",
+            ConsentView {
+                scopes: many.collect(),
+                duration: Duration::Minutes(1),
+                ..view.clone()
+            },
+        ),
+        (
+            "consent.none",
+            ConsentView {
+                scopes: Vec::new(),
+                exact: Exact {
+                    client: None,
+                    ..view.exact.clone()
+                },
+                ..view
+            },
+        ),
+    ]
+}
+
+fn consent(cast: &Cast) -> ConsentView {
+    ConsentView {
+        server: server(cast),
+        provider: provider(cast),
+        person: person(cast, true),
+        scopes: scopes(),
+        duration: Duration::Offline,
+        exact: Exact {
+            server: "https://release-notes.mcp.northwind.example/".to_owned(),
+            provider: "https://github.com/login/oauth/authorize".to_owned(),
+            issuer: "https://login.northwind.example/".to_owned(),
+            client: Some(Client::Verified(cast.client.to_owned())),
+        },
+        reason: Some(Quote {
+            text: cast.reason.to_owned(),
+            lang: Some(cast.lang.to_owned()),
+        }),
+        yes: form("consent"),
+        no: form("decline"),
+        sign_out: sign_out(Some("5c1a")),
+        wrong: false,
+        minutes_left: 12,
+        reference: "7QK4-2M9D".to_owned(),
+    }
+}
+
+pub(super) fn confirms(cast: &Cast) -> Vec<(&'static str, ConfirmView)> {
+    let view = ConfirmView {
+        account: Some(cast.account.to_owned()),
+        changed_from: None,
+        provider: provider(cast),
+        server: server(cast),
+        person: person(cast, true),
+        allowed: scopes(),
+        missing: Vec::new(),
+        extra: Vec::new(),
+        yes: form("confirm"),
+        no: form("decline"),
+        again: form("again"),
+        wrong: false,
+        reference: "7QK4-2M9D".to_owned(),
+    };
+    let changed = Some(cast.other_account.to_owned());
+    let missing = vec![scope("workflow", Deed::Change, "your automation files")];
+    vec![
+        ("confirm", view.clone()),
+        (
+            "confirm.check",
+            ConfirmView {
+                wrong: true,
+                ..view.clone()
+            },
+        ),
+        (
+            "confirm.changed",
+            ConfirmView {
+                changed_from: changed,
+                person: person(cast, false),
+                ..view.clone()
+            },
+        ),
+        (
+            "confirm.unnamed",
+            ConfirmView {
+                account: None,
+                ..view.clone()
+            },
+        ),
+        (
+            "confirm.differs",
+            ConfirmView {
+                missing,
+                extra: vec![unknown(cast)],
+                ..view.clone()
+            },
+        ),
+        (
+            "confirm.none",
+            ConfirmView {
+                allowed: Vec::new(),
+                ..view
+            },
+        ),
+    ]
+}

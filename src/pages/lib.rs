@@ -1,0 +1,28 @@
+//! Strongroom room: pages. Every page an end user sees, rendered on the server from plain data.
+//!
+//! No script, no inline style, nothing remote, no text from outside unescaped. All words stand in one table per language
+//! (`strings`); views hold what is shown (`views`); templates only arrange it. The room knows no domain types.
+
+mod assets;
+mod href;
+mod page;
+mod scopes;
+mod strings;
+mod views;
+mod words;
+
+// The samples are shared with the example, where this crate has its public name.
+#[cfg(test)]
+extern crate self as strongroom_pages;
+#[cfg(test)]
+mod tests;
+
+pub use assets::{Asset, assets, stylesheet_path};
+pub use href::{Href, HrefError};
+pub use page::{Page, render};
+pub use views::{
+    Address, ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, Deed,
+    DevHomeView, DevPlace, DoneView, Duration, ErrorView, Exact, ExpiredView, Form, Language,
+    LeavingView, MismatchView, Person, Provider, Quote, Scope, Server, SignInView, SignOut,
+    SignedOutView, SigningInView, Wording,
+};
