@@ -1,0 +1,189 @@
+//! What the configuration reads from outside its own text: environment variables and files, both injected so that tests are pure.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use secret::ClientSecret;
+
+use super::section::Section;
+
+/// Longest secret and longest configuration file we read, in bytes.
+const LONGEST_SECRET: usize = 4096;
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// A file as it was read.
+pub struct FileRead {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its Unix permission bits, where the system has them.
+    pub mode: Option<u32>,
+}
+
+/// Reads whole files.
+pub trait Files {
+    /// The bytes and permission bits of a file.
+    ///
+    /// # Errors
+    /// Whatever the system says; a file of more than 1 MiB is refused.
+    fn read(&self, path: &Path) -> io::Result<FileRead>;
+}
+
+/// The real file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OsFiles;
+
+impl Files for OsFiles {
+    fn read(&self, path: &Path) -> io::Result<FileRead> {
+        // Asked before opening as well: opening a pipe would wait for its other end.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        let file = std::fs::File::open(path)?;
+        let facts = file.metadata()?;
+        if facts.len() > LONGEST_FILE {
+            return Err(io::Error::other("longer than 1 MiB"));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(facts.len()).unwrap_or_default());
+        file.take(LONGEST_FILE).read_to_end(&mut bytes)?;
+        Ok(FileRead {
+            bytes,
+            mode: mode_of(&facts),
+        })
+    }
+}
+
+#[cfg(unix)]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "other systems have no permission bits"
+)]
+fn mode_of(facts: &std::fs::Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::PermissionsExt::mode(
+        &facts.permissions(),
+    ))
+}
+
+#[cfg(not(unix))]
+fn mode_of(_facts: &std::fs::Metadata) -> Option<u32> {
+    None
+}
+
+/// Everything outside the configuration's own text.
+#[derive(Clone, Copy)]
+pub struct Outside<'a> {
+    /// The value of an environment variable.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// The files.
+    pub files: &'a dyn Files,
+}
+
+/// The secret that `key` refers to: `env:NAME` or `file:/path`. A secret that stands in the file itself is refused.
+pub(super) fn secret(section: &Section<'_>, key: &'static str) -> Option<ClientSecret> {
+    let reference = section.text(key)?;
+    if let Some(name) = reference.strip_prefix("env:") {
+        from_environment(section, key, name)
+    } else if let Some(path) = reference.strip_prefix("file:") {
+        from_file(section, key, path)
+    } else {
+        section.fault(key, "a secret never stands in this file itself");
+        None
+    }
+}
+
+fn from_environment(section: &Section<'_>, key: &'static str, name: &str) -> Option<ClientSecret> {
+    let good = !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    if !good {
+        // The text is not repeated: it may be the secret itself, written behind `env:` by mistake.
+        section.fault(
+            key,
+            "what follows `env:` is not the name of a variable (A-Z, 0-9 and _)",
+        );
+        return None;
+    }
+    let Some(value) = (section.reading().outside.env)(name) else {
+        section.fault_with(
+            key,
+            &format!("the environment variable {name} is not set"),
+            &format!(
+                "Set {name} for the process, or write `{key} = \"file:/path/to/the/secret\"`."
+            ),
+        );
+        return None;
+    };
+    word(
+        section,
+        key,
+        value,
+        &format!("the environment variable {name}"),
+    )
+}
+
+fn from_file(section: &Section<'_>, key: &'static str, path: &str) -> Option<ClientSecret> {
+    if path.is_empty() {
+        section.fault(key, "no path follows `file:`");
+        return None;
+    }
+    let path = section.reading().resolve(path);
+    let shown = path.display();
+    let read = match section.reading().outside.files.read(&path) {
+        Ok(read) => read,
+        Err(error) => {
+            section.fault_with(
+                key,
+                &format!("cannot read {shown}: {error}"),
+                &format!("Put the secret into {shown}, readable by strongroom's user alone."),
+            );
+            return None;
+        }
+    };
+    if read.mode.is_some_and(|mode| mode & 0o077 != 0) {
+        section.fault_with(
+            key,
+            &format!("{shown} can be read by other users"),
+            &format!("Run `chmod 600 {shown}`."),
+        );
+    }
+    let Ok(mut text) = String::from_utf8(read.bytes) else {
+        section.fault_with(
+            key,
+            &format!("{shown} is not UTF-8 text"),
+            "Put the secret alone into the file.",
+        );
+        return None;
+    };
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    word(section, key, text, &shown.to_string())
+}
+
+/// Takes the word over after checking that it can be a secret at all.
+fn word(
+    section: &Section<'_>,
+    key: &'static str,
+    word: String,
+    origin: &str,
+) -> Option<ClientSecret> {
+    let fault = if word.is_empty() {
+        "is empty"
+    } else if word.len() > LONGEST_SECRET {
+        "is longer than 4096 bytes"
+    } else if word.chars().any(char::is_control) || word.trim() != word {
+        "holds a line break, a control character or surrounding space"
+    } else {
+        return Some(ClientSecret::new(word));
+    };
+    drop(ClientSecret::new(word)); // wiped
+    section.fault_with(
+        key,
+        &format!("{origin} {fault}"),
+        "Put exactly the secret there, as the console of the other side shows it.",
+    );
+    None
+}
