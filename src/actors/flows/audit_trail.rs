@@ -1,0 +1,100 @@
+//! Short ways to say who did what in the audit log.
+
+use domain::{
+    AuditAbout, AuditAction, AuditClass, AuditEvent, AuthenticatedServer, BrowserSession,
+    Elicitation, Grant, Principal, VerifiedSubject,
+};
+
+use crate::core::Core;
+use crate::doors::{Ctx, Refusal};
+
+/// Everything an event says about an elicitation.
+pub(crate) fn about_elicitation(facts: &Elicitation) -> AuditAbout {
+    AuditAbout {
+        tenant: Some(facts.tenant.clone()),
+        server: Some(facts.server.clone()),
+        provider: Some(facts.provider.clone()),
+        elicitation: Some(facts.id),
+        ..AuditAbout::default()
+    }
+    .user(&facts.pseudonym)
+}
+
+/// Everything an event says about a grant.
+pub(crate) fn about_grant(grant: &Grant) -> AuditAbout {
+    AuditAbout {
+        tenant: Some(grant.tenant.clone()),
+        server: Some(grant.server.clone()),
+        provider: Some(grant.provider.clone()),
+        grant: Some(grant.id),
+        generation: grant.slots.first().map(|slot| slot.generation),
+        ..AuditAbout::default()
+    }
+    .user(&grant.pseudonym)
+}
+
+/// What an event says about a call before anything was found.
+pub(crate) fn about_call(
+    core: &Core,
+    caller: &AuthenticatedServer,
+    subject: Option<&VerifiedSubject>,
+) -> AuditAbout {
+    let server = caller.server();
+    let about = AuditAbout {
+        tenant: Some(server.tenant.clone()),
+        server: Some(server.slug.clone()),
+        evidence: subject.map(VerifiedSubject::evidence),
+        ..AuditAbout::default()
+    };
+    match subject {
+        Some(subject) => about.user(&core.pseudonym(subject.identity())),
+        None => about,
+    }
+}
+
+/// The calling server as principal.
+pub(crate) fn by_server(caller: &AuthenticatedServer) -> Principal {
+    Principal::Server(caller.server().slug.clone())
+}
+
+impl Core {
+    /// The person of a session as principal.
+    pub(crate) fn by_person(&self, session: Option<&BrowserSession>) -> Principal {
+        session.map_or(Principal::Nobody, |session| {
+            Principal::Person(self.pseudonym(&session.identity).short().into())
+        })
+    }
+
+    /// Writes an event with outcome `ok`.
+    pub(crate) async fn audited(
+        &self,
+        ctx: Ctx,
+        what: (AuditClass, AuditAction),
+        by: Principal,
+        about: AuditAbout,
+    ) -> Result<(), Refusal> {
+        self.audited_as(ctx, what, "ok", (by, about)).await
+    }
+
+    /// Writes an event with another outcome.
+    pub(crate) async fn audited_as(
+        &self,
+        ctx: Ctx,
+        (class, action): (AuditClass, AuditAction),
+        outcome: &'static str,
+        (principal, about): (Principal, AuditAbout),
+    ) -> Result<(), Refusal> {
+        self.audit
+            .record(
+                ctx,
+                AuditEvent {
+                    class,
+                    action,
+                    outcome,
+                    principal,
+                    about,
+                },
+            )
+            .await
+    }
+}

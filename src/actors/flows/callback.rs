@@ -1,0 +1,380 @@
+//! F7 and F8: a provider sends a browser back. C8, C9 and C10 before anything is believed, then `state` is spent, then the
+//! code is exchanged (C11) in a flow of its own that ends even when the browser has gone away.
+
+use std::sync::Arc;
+
+use domain::{
+    AuditAbout, AuditAction, AuditClass, BrowserFlow, BrowserFlowId, CallbackAnswer,
+    CallbackParams, ElicitationState, ExchangedTokens, FailureCode, GrantId, Pending, Principal,
+    ProviderCallback, ProviderSlug, Returned, SameBrowser, Stage,
+};
+use secret::{AuthorizationCode, OauthState};
+use upstream::ProviderCode;
+
+use super::audit_trail::about_elicitation;
+use super::consent::code_of;
+use super::people;
+use super::walk::{self, Walk};
+use crate::core::Core;
+use crate::desk::Desks;
+use crate::doors::{Cookies, Ctx, Refusal};
+use crate::rows::{self, Changes, Due, Stored, expiry_row};
+use crate::sealing::PendingTokens;
+
+/// The provider's answer. Gives the flow to go on with; `None`: there is no page for this browser.
+pub(crate) async fn callback(
+    core: &Arc<Core>,
+    desks: &Desks,
+    ctx: Ctx,
+    (path, query): (&str, &str),
+    (top_level, cookies): (bool, &Cookies),
+) -> Result<Option<BrowserFlowId>, Refusal> {
+    let params = match CallbackParams::parse(query, top_level) {
+        Ok(params) => params,
+        Err(refused) => return malformed(core, ctx, refused.state.as_deref(), cookies).await,
+    };
+    let Some((flow, walk)) = by_state(core, ctx, &params.state, cookies).await? else {
+        return unknown(core, ctx, "unknown-state").await;
+    };
+    let cookie_matches = walk::holds_cookie(core, &flow.value, cookies);
+    let shown = cookie_matches.then_some(flow.value.id);
+    match judge(
+        core,
+        ctx,
+        &walk,
+        (cookie_matches, path, params.iss.as_deref()),
+    )
+    .await
+    {
+        Err(Judged::Poison(code, outcome)) => poison(core, ctx, walk, (code, outcome)).await?,
+        Err(Judged::Fail(code)) => fail(core, ctx, walk, code).await?,
+        Ok(returned) => match params.answer {
+            CallbackAnswer::Error(_) => fail(core, ctx, walk, FailureCode::ProviderRefused).await?,
+            CallbackAnswer::Code(code) => take(core, desks, ctx, walk, (returned, code)).await?,
+        },
+    }
+    Ok(shown)
+}
+
+/// Why a callback with a valid `state` is not acted on.
+enum Judged {
+    /// It is an attack or a grave fault: the flow is dead.
+    Poison(FailureCode, &'static str),
+    /// It did not work; the person may try again.
+    Fail(FailureCode),
+}
+
+/// C9 and C10, in this order.
+async fn judge(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (cookie_matches, path, iss): (bool, &str, Option<&str>),
+) -> Result<Returned, Judged> {
+    let browser = SameBrowser::check(cookie_matches, walk.person().and_then(Result::ok)).map_err(
+        |evidence| {
+            let outcome = match evidence {
+                domain::FlowEvidence::OtherBrowser => "other-browser",
+                domain::FlowEvidence::OtherPerson => "other-person",
+            };
+            Judged::Poison(FailureCode::WrongBrowser, outcome)
+        },
+    )?;
+    let wrong = |outcome| Judged::Poison(FailureCode::WrongCallback, outcome);
+    let path = path
+        .parse::<ProviderSlug>()
+        .map_err(|_| wrong("other-provider"))?;
+    let provider = &walk.declared.provider;
+    let expected = core.upstream.expected_issuer(provider, ctx.now).await;
+    let expected = expected.map_err(|failure| Judged::Fail(code_of(&failure)))?;
+    let Stage::Consented { since, .. } = walk.flow.value.stage else {
+        return Err(wrong("no-consent"));
+    };
+    let claim = ProviderCallback {
+        path: &path,
+        flow: &provider.slug,
+        iss,
+        expected: &expected,
+        since,
+    };
+    Returned::check(browser, &claim, BrowserFlow::STATE_LIFE, ctx.now).map_err(|refused| {
+        wrong(match refused {
+            domain::ReturnRefused::OtherProvider => "other-provider",
+            domain::ReturnRefused::OtherIssuer => "other-issuer",
+            domain::ReturnRefused::Late => "late",
+        })
+    })
+}
+
+/// The flow that a `state` belongs to, and everything around it, whoever's browser this is.
+async fn by_state(
+    core: &Core,
+    ctx: Ctx,
+    text: &str,
+    cookies: &Cookies,
+) -> Result<Option<(Stored<BrowserFlow>, Walk)>, Refusal> {
+    let Ok(state) = OauthState::parse(text) else {
+        return Ok(None);
+    };
+    let hash = core.lookup(crypto::LookupLabel::State, state.as_bytes());
+    let Some(id) = rows::load::<BrowserFlowId>(&*core.store, &rows::keys::state(&hash)).await?
+    else {
+        return Ok(None);
+    };
+    let Some(flow) = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(id.value)).await?
+    else {
+        return Ok(None);
+    };
+    let current = matches!(&flow.value.stage, Stage::Consented { state, .. } if *state == hash);
+    if !current {
+        return Ok(None);
+    }
+    let walk = walk::assemble(core, ctx, flow.clone(), cookies).await?;
+    Ok(walk.map(|walk| (flow, walk)))
+}
+
+/// A callback that cannot be read. When it names one flow beyond doubt, that flow is dead: nobody but an attacker or a
+/// broken provider sends such things.
+async fn malformed(
+    core: &Core,
+    ctx: Ctx,
+    state: Option<&str>,
+    cookies: &Cookies,
+) -> Result<Option<BrowserFlowId>, Refusal> {
+    let Some(state) = state else {
+        return unknown(core, ctx, "malformed").await;
+    };
+    match by_state(core, ctx, state, cookies).await? {
+        Some((flow, walk)) => {
+            let shown = walk::holds_cookie(core, &flow.value, cookies).then_some(flow.value.id);
+            poison(core, ctx, walk, (FailureCode::WrongCallback, "malformed"))
+                .await
+                .map(|()| shown)
+        }
+        None => unknown(core, ctx, "malformed").await,
+    }
+}
+
+async fn unknown(
+    core: &Core,
+    ctx: Ctx,
+    outcome: &'static str,
+) -> Result<Option<BrowserFlowId>, Refusal> {
+    let what = (AuditClass::Browser, AuditAction::CallbackRefused);
+    core.audited_as(
+        ctx,
+        what,
+        outcome,
+        (Principal::Nobody, AuditAbout::default()),
+    )
+    .await?;
+    Ok(None)
+}
+
+/// Kills a flow for good: its `state` is spent and no token request is ever made for it.
+async fn poison(
+    core: &Core,
+    ctx: Ctx,
+    walk: Walk,
+    (code, outcome): (FailureCode, &'static str),
+) -> Result<(), Refusal> {
+    settle(
+        core,
+        &walk,
+        Stage::Failed {
+            code,
+            poisoned: true,
+        },
+    )
+    .await?;
+    let mut about = about_elicitation(&walk.elicitation.value);
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    about.other_user = session.map(|session| core.pseudonym(&session.identity).short().into());
+    let what = (AuditClass::Browser, AuditAction::FlowPoisoned);
+    core.audited_as(ctx, what, outcome, (core.by_person(session), about))
+        .await
+}
+
+/// Ends this try of a flow; the person may try again.
+async fn fail(core: &Core, ctx: Ctx, walk: Walk, code: FailureCode) -> Result<(), Refusal> {
+    settle(
+        core,
+        &walk,
+        Stage::Failed {
+            code,
+            poisoned: false,
+        },
+    )
+    .await?;
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let who = (
+        core.by_person(session),
+        about_elicitation(&walk.elicitation.value),
+    );
+    core.audited_as(
+        ctx,
+        (AuditClass::Browser, AuditAction::ExchangeFailed),
+        code.as_str(),
+        who,
+    )
+    .await
+}
+
+/// Leaves the stage `Consented`: `state` is spent in the same commit.
+async fn settle(core: &Core, walk: &Walk, stage: Stage) -> Result<Stored<BrowserFlow>, Refusal> {
+    let mut changes = Changes::default();
+    let Stage::Consented { state, .. } = &walk.flow.value.stage else {
+        return Err(Refusal::Gone);
+    };
+    let at = rows::keys::state(state);
+    let row = core
+        .store
+        .read(at.table, &at.key)
+        .await?
+        .ok_or(Refusal::Gone)?;
+    changes.delete(at, row.revision);
+    let mut flow = walk.flow.value.clone();
+    flow.stage = stage;
+    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
+    changes.check(
+        rows::keys::elicitation(walk.elicitation.value.id),
+        walk.elicitation.revision,
+    );
+    changes.commit(&*core.store).await?;
+    Ok(Stored {
+        value: flow,
+        revision: walk.flow.revision.next(),
+    })
+}
+
+/// Spends `state` and exchanges the code, detached from the request.
+async fn take(
+    core: &Arc<Core>,
+    desks: &Desks,
+    ctx: Ctx,
+    walk: Walk,
+    (returned, code): (Returned, AuthorizationCode),
+) -> Result<(), Refusal> {
+    let facts = &walk.elicitation.value;
+    if facts.is_over(ctx.now) || facts.state != ElicitationState::Consented {
+        return fail(core, ctx, walk, FailureCode::WrongCallback).await;
+    }
+    let permit = desks.provider(&walk.declared.provider.slug).await?;
+    let flow = settle(core, &walk, Stage::Exchanging { since: ctx.now }).await?;
+    let work = Arc::clone(core);
+    core.detached(async move {
+        let _permit = permit;
+        exchange(&work, ctx, &walk, (flow, returned, code)).await
+    })
+    .await
+}
+
+async fn exchange(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (flow, returned, code): (Stored<BrowserFlow>, Returned, AuthorizationCode),
+) -> Result<(), Refusal> {
+    let facts = &walk.elicitation.value;
+    let Stage::Consented { verifier, .. } = &walk.flow.value.stage else {
+        return Err(Refusal::Internal);
+    };
+    let verifier = core.open_verifier(facts, flow.value.id, verifier)?;
+    let code = ProviderCode {
+        code,
+        verifier: &verifier,
+        asked: &facts.scopes,
+    };
+    let provider = &walk.declared.provider;
+    match core
+        .upstream
+        .exchange(&returned, provider, code, &*core.clock)
+        .await
+    {
+        Ok(tokens) => keep(core, ctx, walk, (flow, tokens)).await,
+        Err(failure) => {
+            tracing::warn!(provider.id = %provider.slug, elicitation.id = %facts.id, %failure, "a code exchange failed");
+            let code = code_of(&failure);
+            advance(
+                core,
+                flow,
+                Stage::Failed {
+                    code,
+                    poisoned: false,
+                },
+                Changes::default(),
+            )
+            .await?;
+            let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+            let who = (core.by_person(session), about_elicitation(facts));
+            core.audited_as(
+                ctx,
+                (AuditClass::Browser, AuditAction::ExchangeFailed),
+                code.as_str(),
+                who,
+            )
+            .await
+        }
+    }
+}
+
+/// Seals the tokens as pending: nobody may use them before the person has confirmed the account.
+async fn keep(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (flow, tokens): (Stored<BrowserFlow>, ExchangedTokens),
+) -> Result<(), Refusal> {
+    let facts = &walk.elicitation.value;
+    let owner = people::find_or_create(core, walk.owner.identity()).await?;
+    let now = core.now();
+    let provider_url = super::confirm::provider_url(&walk.declared.provider);
+    let mut pending = Pending {
+        bundle: domain::Blob(Vec::new()),
+        grant: GrantId::from_bytes(core.id_bytes()),
+        scopes: tokens.scopes.clone(),
+        access_expires: tokens.expires,
+        refreshable: tokens.refresh.is_some(),
+        account: tokens
+            .account
+            .as_ref()
+            .map(|account| core.account_pseudonym(facts, provider_url, account)),
+        since: now,
+    };
+    let secrets = PendingTokens {
+        access: tokens.access,
+        refresh: tokens.refresh,
+        account: tokens.account,
+    };
+    pending.bundle = core.seal_pending(&owner, facts, &pending, &secrets)?;
+    let mut changes = Changes::default();
+    changes.create(
+        expiry_row(
+            now.plus(BrowserFlow::PENDING_LIFE),
+            &Due::Pending(flow.value.id),
+        ),
+        &(),
+    );
+    let kept = advance(core, flow, Stage::AwaitingConfirm { pending }, changes).await;
+    if let Err(refusal) = kept {
+        // Somebody ended the elicitation meanwhile. What came is not kept anywhere; the provider is told.
+        super::confirm::revoke_pending(core, &walk.declared.provider, &secrets).await;
+        return Err(refusal);
+    }
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let what = (AuditClass::Link, AuditAction::TokensPending);
+    core.audited(ctx, what, core.by_person(session), about_elicitation(facts))
+        .await
+}
+
+async fn advance(
+    core: &Core,
+    flow: Stored<BrowserFlow>,
+    stage: Stage,
+    mut changes: Changes,
+) -> Result<(), Refusal> {
+    let mut next = flow.value;
+    next.stage = stage;
+    changes.put(rows::keys::flow(next.id), flow.revision, &next);
+    Ok(changes.commit(&*core.store).await?)
+}

@@ -1,0 +1,209 @@
+//! F5 and F6: the question is answered. Only a yes makes `state` and the PKCE verifier, and only they lead to a provider.
+
+use domain::{
+    AuditAction, AuditClass, BrowserFlow, BrowserFlowId, ConsentGiven, ElicitationState,
+    FailureCode, FormAction, SamePerson, Stage, Tick,
+};
+use secret::OauthState;
+use upstream::{AuthorizationRequest, ProviderFailure, code_challenge};
+
+use super::audit_trail::about_elicitation;
+use super::login::{form_code, new_verifier};
+use super::page;
+use super::walk::{self, Walk};
+use crate::core::Core;
+use crate::doors::{Cookies, Ctx, Posted, PostedForm, ProviderLeaving, Refusal};
+use crate::elicitation_shard::Elicitations;
+use crate::rows::{self, Changes};
+use crate::sealing::FLOW_STATE;
+
+/// A posted form of the right person, on a live elicitation; or what to answer instead.
+pub(crate) enum Admitted {
+    /// Go on.
+    Yes(Box<Walk>, SamePerson, domain::FormProof),
+    /// Answer this.
+    No(Posted),
+}
+
+/// Everything that every form after login demands, in order: the flow's browser, a signed-in person, the right person (C6),
+/// our own page (C7), a live elicitation (C4).
+pub(crate) async fn admit(
+    core: &Core,
+    ctx: Ctx,
+    (flow, cookies): (BrowserFlowId, &Cookies),
+    (action, form): (FormAction, &PostedForm),
+) -> Result<Admitted, Refusal> {
+    let Some(walk) = walk::load(core, ctx, flow, cookies).await? else {
+        return Ok(Admitted::No(Posted::Gone));
+    };
+    let Some(Ok(person)) = walk.person() else {
+        // The page itself says what there is to say: sign in first, or someone else is signed in.
+        return Ok(Admitted::No(Posted::Page));
+    };
+    let proof = match walk.form(action, form) {
+        Ok(proof) => proof,
+        Err(refused) => {
+            let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+            let who = (
+                core.by_person(session),
+                about_elicitation(&walk.elicitation.value),
+            );
+            core.audited_as(
+                ctx,
+                (AuditClass::Browser, AuditAction::FormRefused),
+                form_code(refused),
+                who,
+            )
+            .await?;
+            return Ok(Admitted::No(Posted::Refused));
+        }
+    };
+    if walk.elicitation.value.is_over(ctx.now) {
+        return Ok(Admitted::No(Posted::Page));
+    }
+    Ok(Admitted::Yes(Box::new(walk), person, proof))
+}
+
+/// Whether the box was ticked.
+pub(crate) const fn tick(form: &PostedForm) -> Tick {
+    if form.ticked {
+        Tick::Ticked
+    } else {
+        Tick::Missing
+    }
+}
+
+/// Yes to the question.
+pub(crate) async fn consent(
+    core: &Core,
+    watchers: &Elicitations,
+    ctx: Ctx,
+    place: (BrowserFlowId, &Cookies),
+    form: &PostedForm,
+) -> Result<Posted, Refusal> {
+    let (walk, person, proof) = match admit(core, ctx, place, (FormAction::Consent, form)).await? {
+        Admitted::Yes(walk, person, proof) => (walk, person, proof),
+        Admitted::No(posted) => return Ok(posted),
+    };
+    if !matches!(walk.flow.value.stage, Stage::Arrived) {
+        return Ok(Posted::Page);
+    }
+    let Some(consent) = ConsentGiven::check(&person, &proof, tick(form)) else {
+        return Ok(Posted::TickMissing(Box::new(
+            page::show(core, ctx, &walk).await?,
+        )));
+    };
+    leave(core, ctx, &walk, &consent).await?;
+    watchers.changed(walk.elicitation.value.id);
+    Ok(Posted::Leaving)
+}
+
+/// Makes `state` and verifier and commits them with the consent.
+async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Result<(), Refusal> {
+    let facts = &walk.elicitation.value;
+    let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
+    let state = OauthState::generate(&*core.entropy);
+    let hash = core.lookup(crypto::LookupLabel::State, state.as_bytes());
+    let mut flow = walk.flow.value.clone();
+    flow.stage = Stage::Consented {
+        state: hash,
+        sealed_state: core.seal_flow_word(&facts.tenant, FLOW_STATE, flow.id, state.as_bytes())?,
+        verifier: core.seal_verifier(facts, flow.id, &new_verifier(core))?,
+        since: ctx.now,
+    };
+    let consented = live.consented(consent, ctx.now);
+    let mut changes = Changes::default();
+    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
+    changes.put(
+        rows::keys::elicitation(consented.id),
+        walk.elicitation.revision,
+        &consented,
+    );
+    changes.create(rows::keys::state(&hash), &flow.id);
+    touch_session(walk, ctx, &mut changes);
+    changes.commit(&*core.store).await?;
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let what = (AuditClass::Link, AuditAction::ConsentGiven);
+    core.audited(
+        ctx,
+        what,
+        core.by_person(session),
+        about_elicitation(&consented),
+    )
+    .await
+}
+
+/// A deed keeps the session from falling idle.
+pub(crate) fn touch_session(walk: &Walk, ctx: Ctx, changes: &mut Changes) {
+    if let Some(here) = &walk.signed_in {
+        let mut row = here.row.value.clone();
+        row.used = ctx.now;
+        changes.put(
+            rows::keys::session(&here.open.session.id),
+            here.row.revision,
+            &row,
+        );
+    }
+}
+
+/// The way to the provider, for the browser and person that gave consent. `None`: not theirs, or nothing to leave for.
+pub(crate) async fn leaving(
+    core: &Core,
+    ctx: Ctx,
+    flow: BrowserFlowId,
+    cookies: &Cookies,
+) -> Result<Option<Result<ProviderLeaving, FailureCode>>, Refusal> {
+    let Some(walk) = walk::load(core, ctx, flow, cookies).await? else {
+        return Ok(None);
+    };
+    let Some(Ok(person)) = walk.person() else {
+        return Ok(None);
+    };
+    let Stage::Consented {
+        sealed_state,
+        verifier,
+        since,
+        ..
+    } = &walk.flow.value.stage
+    else {
+        return Ok(None);
+    };
+    let facts = &walk.elicitation.value;
+    let late = since.plus(BrowserFlow::STATE_LIFE).passed(ctx.now);
+    if late || facts.is_over(ctx.now) || facts.state != ElicitationState::Consented {
+        return Ok(None);
+    }
+    let state = core
+        .open_flow_state(&facts.tenant, flow, sealed_state)?
+        .to_text();
+    let challenge = code_challenge(&core.open_verifier(facts, flow, verifier)?);
+    let request = AuthorizationRequest {
+        state: &state,
+        code_challenge: &challenge,
+        scopes: &facts.scopes,
+        account_chooser: true,
+    };
+    match core
+        .upstream
+        .authorization_url(&person, &walk.declared.provider, &request, ctx.now)
+        .await
+    {
+        Ok(url) => Ok(Some(Ok(ProviderLeaving {
+            ask: page::ask(ctx, &walk)?,
+            url,
+        }))),
+        Err(failure) => Ok(Some(Err(code_of(&failure)))),
+    }
+}
+
+/// What people are told about a provider's failure.
+pub(crate) const fn code_of(failure: &ProviderFailure) -> FailureCode {
+    match failure {
+        ProviderFailure::Unreachable | ProviderFailure::Timeout => FailureCode::ProviderUnreachable,
+        ProviderFailure::Refused(_) => FailureCode::ProviderRefused,
+        ProviderFailure::Unreadable | ProviderFailure::AnswerRefused(_) => {
+            FailureCode::ProviderUnreadable
+        }
+        ProviderFailure::Misconfigured => FailureCode::ProviderMisconfigured,
+    }
+}

@@ -1,0 +1,252 @@
+//! Keys of servers and operators: made, shown once, checked on every call (C1), revoked.
+
+use std::sync::Arc;
+
+use domain::{
+    AuditAbout, AuditAction, AuditClass, AuthenticatedServer, CallerRefused, CallerState,
+    Principal, ServerSlug,
+};
+use secret::{KeyClass, ServerKeyText};
+use zeroize::Zeroizing;
+
+use crate::core::Core;
+use crate::doors::{Ctx, KeyView, NewKey, Refusal};
+use crate::rows::{self, Changes, ServerKeyRow, ServerRow, Stored};
+
+/// C1: whose key is this? A text that is not a key of ours never reaches the store.
+pub(crate) async fn authenticate(
+    core: &Core,
+    ctx: Ctx,
+    text: &str,
+) -> Result<AuthenticatedServer, Refusal> {
+    let key = ServerKeyText::parse(KeyClass::Server, text).map_err(|_| Refusal::Caller)?;
+    let row = rows::load::<ServerKeyRow>(&*core.store, &rows::keys::server_key(key.id())).await?;
+    let owner = row
+        .as_ref()
+        .and_then(|row| row.value.server.as_ref())
+        .and_then(|slug| core.registry.server(slug));
+    let (Some(row), Some(server)) = (&row, owner) else {
+        return refuse(core, ctx, &key, CallerRefused::Unknown).await;
+    };
+    let dynamic = rows::load::<ServerRow>(&*core.store, &rows::keys::server(&server.slug)).await?;
+    let state = CallerState {
+        hash_matches: hash_matches(core, &key, &row.value),
+        key_revoked: row.value.revoked.is_some(),
+        server_disabled: dynamic.is_some_and(|dynamic| dynamic.value.disabled),
+    };
+    match AuthenticatedServer::check(server, state) {
+        Ok(caller) => Ok(caller),
+        Err(reason) => refuse(core, ctx, &key, reason).await,
+    }
+}
+
+async fn refuse<T>(
+    core: &Core,
+    ctx: Ctx,
+    key: &ServerKeyText,
+    reason: CallerRefused,
+) -> Result<T, Refusal> {
+    let outcome = match reason {
+        CallerRefused::Unknown => "unknown-key",
+        CallerRefused::Revoked => "revoked-key",
+        CallerRefused::Disabled => "server-disabled",
+    };
+    let about = AuditAbout {
+        key: Some(key.id().into()),
+        ..AuditAbout::default()
+    };
+    core.audited_as(
+        ctx,
+        (AuditClass::Browser, AuditAction::CallerRefused),
+        outcome,
+        (Principal::Nobody, about),
+    )
+    .await?;
+    Err(Refusal::Caller)
+}
+
+/// Whether `text` is a live admin key.
+pub(crate) async fn authenticate_admin(core: &Core, ctx: Ctx, text: &str) -> Result<(), Refusal> {
+    let key = ServerKeyText::parse(KeyClass::Admin, text).map_err(|_| Refusal::Caller)?;
+    let row = rows::load::<ServerKeyRow>(&*core.store, &rows::keys::server_key(key.id())).await?;
+    let good = row.is_some_and(|row| {
+        row.value.server.is_none()
+            && row.value.revoked.is_none()
+            && hash_matches(core, &key, &row.value)
+    });
+    if good {
+        Ok(())
+    } else {
+        refuse(core, ctx, &key, CallerRefused::Unknown).await
+    }
+}
+
+fn hash_matches(core: &Core, key: &ServerKeyText, row: &ServerKeyRow) -> bool {
+    let stored = crypto::ServerKeyHash::from_bytes(row.hash.0);
+    core.keyring
+        .server_key_candidates(key)
+        .any(|hash| hash.ct_eq(&stored))
+}
+
+/// Makes a key for a server (or, without one, an admin key) and shows it once.
+pub(crate) async fn new_key(
+    core: &Core,
+    ctx: Ctx,
+    server: Option<&ServerSlug>,
+) -> Result<NewKey, Refusal> {
+    if let Some(slug) = server {
+        core.registry.server(slug).ok_or(Refusal::NotFound)?;
+        let live = keys_of(core, slug)
+            .await?
+            .iter()
+            .filter(|key| key.revoked.is_none())
+            .count();
+        if live >= LIVE_KEYS {
+            return Err(Refusal::TooMany {
+                retry_after: std::time::Duration::ZERO,
+            });
+        }
+    }
+    let class = if server.is_some() {
+        KeyClass::Server
+    } else {
+        KeyClass::Admin
+    };
+    let key = ServerKeyText::generate(class, &*core.entropy);
+    let hash = domain::Digest(*core.keyring.server_key_hash(&key).as_bytes());
+    let row = ServerKeyRow {
+        server: server.cloned(),
+        hash,
+        created: ctx.now,
+        revoked: None,
+    };
+    let mut changes = Changes::default();
+    changes.create(rows::keys::server_key(key.id()), &row);
+    changes.commit(&*core.store).await?;
+    let about = AuditAbout {
+        server: server.cloned(),
+        key: Some(key.id().into()),
+        ..AuditAbout::default()
+    };
+    core.audited(
+        ctx,
+        (AuditClass::Key, AuditAction::ServerKeyCreated),
+        Principal::Operator,
+        about,
+    )
+    .await?;
+    Ok(NewKey {
+        view: view(key.id(), &row),
+        text: Zeroizing::new(key.as_str().to_owned()),
+    })
+}
+
+/// Revokes a key.
+pub(crate) async fn revoke_key(core: &Core, ctx: Ctx, id: &str) -> Result<KeyView, Refusal> {
+    let at = rows::keys::server_key(id);
+    let Some(Stored {
+        value: mut row,
+        revision,
+    }) = rows::load::<ServerKeyRow>(&*core.store, &at).await?
+    else {
+        return Err(Refusal::NotFound);
+    };
+    if row.revoked.is_none() {
+        row.revoked = Some(ctx.now);
+        let mut changes = Changes::default();
+        changes.put(at, revision, &row);
+        changes.commit(&*core.store).await?;
+    }
+    let about = AuditAbout {
+        server: row.server.clone(),
+        key: Some(id.into()),
+        ..AuditAbout::default()
+    };
+    core.audited(
+        ctx,
+        (AuditClass::Key, AuditAction::ServerKeyRevoked),
+        Principal::Operator,
+        about,
+    )
+    .await?;
+    Ok(view(id, &row))
+}
+
+/// All keys of a server, revoked ones included.
+pub(crate) async fn keys_of(core: &Core, server: &ServerSlug) -> Result<Vec<KeyView>, Refusal> {
+    let mut keys = Vec::new();
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let page = core
+            .store
+            .scan(
+                storage::Table::ServerKeys,
+                &[],
+                after.as_deref(),
+                storage::SCAN_MAX,
+            )
+            .await?;
+        for row in &page {
+            let parsed: ServerKeyRow = rows::parse(storage::Table::ServerKeys, &row.body)?;
+            if parsed.server.as_ref() == Some(server) {
+                keys.push(view(&String::from_utf8_lossy(&row.key), &parsed));
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == storage::SCAN_MAX => after = Some(last.key.clone()),
+            _ => break,
+        }
+    }
+    keys.sort_by_key(|key: &KeyView| key.created);
+    Ok(keys)
+}
+
+/// Disables or enables a server.
+pub(crate) async fn set_disabled(
+    core: &Core,
+    ctx: Ctx,
+    slug: &ServerSlug,
+    disabled: bool,
+) -> Result<(), Refusal> {
+    let server = core
+        .registry
+        .server(slug)
+        .map(Arc::clone)
+        .ok_or(Refusal::NotFound)?;
+    let at = rows::keys::server(slug);
+    let revision = rows::load::<ServerRow>(&*core.store, &at)
+        .await?
+        .map_or(storage::Revision::NONE, |row| row.revision);
+    let mut changes = Changes::default();
+    changes.put(at, revision, &ServerRow { disabled });
+    changes.commit(&*core.store).await?;
+    let action = if disabled {
+        AuditAction::ServerDisabled
+    } else {
+        AuditAction::ServerEnabled
+    };
+    let about = AuditAbout {
+        tenant: Some(server.tenant.clone()),
+        server: Some(slug.clone()),
+        ..AuditAbout::default()
+    };
+    core.audited(ctx, (AuditClass::Admin, action), Principal::Operator, about)
+        .await
+}
+
+/// Whether a server is disabled.
+pub(crate) async fn is_disabled(core: &Core, slug: &ServerSlug) -> Result<bool, Refusal> {
+    let row = rows::load::<ServerRow>(&*core.store, &rows::keys::server(slug)).await?;
+    Ok(row.is_some_and(|row| row.value.disabled))
+}
+
+fn view(id: &str, row: &ServerKeyRow) -> KeyView {
+    KeyView {
+        id: id.into(),
+        created: row.created,
+        revoked: row.revoked,
+    }
+}
+
+/// Live keys of one server at a time: the old one and its successor.
+const LIVE_KEYS: usize = 2;

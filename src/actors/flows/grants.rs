@@ -1,0 +1,379 @@
+//! Grants: found, listed, changed in status, ended with one revocation at the provider.
+
+use domain::{
+    AuditAction, AuditClass, AuthenticatedServer, Grant, GrantId, GrantKey, GrantStatus, Principal,
+    VerifiedSubject,
+};
+use secret::{RefreshToken, Reveal as _};
+use storage::{Revision, StoreError, Table};
+use upstream::{RevokeOutcome, TokenToRevoke};
+
+use super::audit_trail::about_grant;
+use super::people;
+use crate::core::Core;
+use crate::doors::{
+    AdminGrantView, Ctx, GrantView, ProviderRevocation, Refusal, RevocationReceipt,
+};
+use crate::rows::{self, Changes, RowKey, Stored, UserRow};
+use crate::sealing::{DataKey, TokenRecord, main_slot};
+
+/// A grant and what opens its records.
+pub(crate) struct Found {
+    /// The grant.
+    pub(crate) grant: Stored<Grant>,
+    /// Its owner's data key.
+    pub(crate) owner: DataKey,
+}
+
+/// Where a record of a grant is.
+pub(crate) fn record_key(grant: GrantId, record: TokenRecord) -> RowKey {
+    rows::keys::record(grant, record.kind(), &main_slot())
+}
+
+/// Where the account name of a grant is.
+pub(crate) fn account_key(grant: GrantId) -> RowKey {
+    rows::keys::record(grant, crypto::Kind::UserProfile, &main_slot())
+}
+
+/// A sealed record of a grant.
+pub(crate) async fn record(
+    core: &Core,
+    grant: GrantId,
+    which: TokenRecord,
+) -> Result<Option<Stored<Vec<u8>>>, Refusal> {
+    raw(core, &record_key(grant, which)).await
+}
+
+/// A row whose body is a sealed record.
+pub(crate) async fn raw(core: &Core, key: &RowKey) -> Result<Option<Stored<Vec<u8>>>, Refusal> {
+    let row = core.store.read(key.table, &key.key).await?;
+    Ok(row.map(|row| Stored {
+        value: row.body,
+        revision: row.revision,
+    }))
+}
+
+/// A grant by what identifies it.
+pub(crate) async fn by_key(core: &Core, key: &GrantKey) -> Result<Option<Stored<Grant>>, Refusal> {
+    Ok(rows::load(&*core.store, &rows::keys::grant(key)).await?)
+}
+
+/// A grant by its id, for work that no request about its person started: the identity comes from the sealed profile.
+pub(crate) async fn by_id(core: &Core, id: GrantId) -> Result<Option<Found>, Refusal> {
+    let Some(grant) = row_by_id(core, id).await? else {
+        return Ok(None);
+    };
+    let Some(user) = people::find(core, &grant.value.pseudonym).await? else {
+        return Ok(None);
+    };
+    if user.value.id != grant.value.user {
+        tracing::error!(grant.id = %id, "a grant names another person than its pseudonym");
+        return Err(Refusal::Internal);
+    }
+    let owner = core.data_key_from_profile(&user.value, &grant.value.pseudonym)?;
+    Ok(Some(Found { grant, owner }))
+}
+
+async fn row_by_id(core: &Core, id: GrantId) -> Result<Option<Stored<Grant>>, Refusal> {
+    let index = rows::keys::grant_id(id);
+    let Some(at) = core.store.read(index.table, &index.key).await? else {
+        return Ok(None);
+    };
+    let key = RowKey {
+        table: Table::Grants,
+        key: at.body,
+    };
+    let grant = rows::load::<Grant>(&*core.store, &key).await?;
+    Ok(grant.filter(|grant| grant.value.id == id))
+}
+
+/// What a person has connected to a server.
+pub(crate) async fn list(
+    core: &Core,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+) -> Result<Vec<GrantView>, Refusal> {
+    let server = caller.server();
+    let Some(user) = people::find(core, &core.pseudonym(subject.identity())).await? else {
+        return Ok(Vec::new());
+    };
+    let prefix = rows::keys::grants_prefix(&server.tenant, user.value.id, &server.slug);
+    let found = core
+        .store
+        .scan(Table::Grants, &prefix, None, storage::SCAN_MAX)
+        .await?;
+    let grants: Result<Vec<Grant>, StoreError> = found
+        .iter()
+        .map(|row| rows::parse(Table::Grants, &row.body))
+        .collect();
+    Ok(grants?.iter().map(view).collect())
+}
+
+/// One grant of this person at this server; anybody else's looks like one that is not there.
+pub(crate) async fn mine(
+    core: &Core,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+    id: GrantId,
+) -> Result<(Stored<Grant>, Stored<UserRow>), Refusal> {
+    let server = caller.server();
+    let pseudonym = core.pseudonym(subject.identity());
+    let grant = row_by_id(core, id).await?.filter(|grant| {
+        grant.value.tenant == server.tenant
+            && grant.value.server == server.slug
+            && grant.value.pseudonym == pseudonym
+    });
+    let user = people::find(core, &pseudonym).await?;
+    match (grant, user) {
+        (Some(grant), Some(user)) if user.value.id == grant.value.user => Ok((grant, user)),
+        _ => Err(Refusal::NotFound),
+    }
+}
+
+/// All grants, for the operator.
+pub(crate) async fn all(
+    core: &Core,
+    after: Option<GrantId>,
+    limit: usize,
+) -> Result<Vec<AdminGrantView>, Refusal> {
+    let after = after.map(|id| id.as_bytes().to_vec());
+    let index = core
+        .store
+        .scan(
+            Table::GrantIds,
+            &[],
+            after.as_deref(),
+            limit.min(storage::SCAN_MAX),
+        )
+        .await?;
+    let mut views = Vec::with_capacity(index.len());
+    for at in index {
+        let key = RowKey {
+            table: Table::Grants,
+            key: at.body,
+        };
+        if let Some(grant) = rows::load::<Grant>(&*core.store, &key).await? {
+            views.push(admin_view(&grant.value));
+        }
+    }
+    Ok(views)
+}
+
+/// Ends a grant for its own server and person.
+pub(crate) async fn revoke_mine(
+    core: &Core,
+    ctx: Ctx,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+    id: GrantId,
+) -> Result<RevocationReceipt, Refusal> {
+    let (grant, user) = mine(core, caller, subject, id).await?;
+    let owner = core.data_key(&user.value, subject.identity())?;
+    end(
+        core,
+        ctx,
+        Found { grant, owner },
+        super::audit_trail::by_server(caller),
+    )
+    .await
+}
+
+/// Ends a grant for the operator.
+pub(crate) async fn revoke_any(
+    core: &Core,
+    ctx: Ctx,
+    id: GrantId,
+) -> Result<RevocationReceipt, Refusal> {
+    let found = by_id(core, id).await?.ok_or(Refusal::NotFound)?;
+    end(core, ctx, found, Principal::Operator).await
+}
+
+/// Ends a grant here first, so that nothing is released while the provider is asked, then asks the provider once.
+async fn end(
+    core: &Core,
+    ctx: Ctx,
+    found: Found,
+    by: Principal,
+) -> Result<RevocationReceipt, Refusal> {
+    let Found {
+        grant: Stored {
+            value: grant,
+            revision,
+        },
+        owner,
+    } = found;
+    let token = token_to_revoke(core, &grant, &owner).await?;
+    let mut ended = grant.clone();
+    ended.status = GrantStatus::Revoked;
+    ended.slots.clear();
+    let mut changes = Changes::default();
+    changes.put(rows::keys::grant(&grant.key()), revision, &ended);
+    remove_records(core, &mut changes, grant.id).await?;
+    changes.commit(&*core.store).await?;
+    core.audited(
+        ctx,
+        (AuditClass::Link, AuditAction::GrantRevoked),
+        by,
+        about_grant(&grant),
+    )
+    .await?;
+    let provider = match (token, core.registry.provider(&grant.provider)) {
+        (Some(token), Some(provider)) => match core
+            .upstream
+            .revoke(provider, token.as_request(), core.now())
+            .await
+        {
+            RevokeOutcome::Revoked => ProviderRevocation::Revoked,
+            RevokeOutcome::NoEndpoint => ProviderRevocation::NoEndpoint,
+            RevokeOutcome::Failed(failure) => {
+                tracing::warn!(grant.id = %grant.id, %failure, "the provider did not confirm a revocation");
+                ProviderRevocation::Failed
+            }
+        },
+        _ => ProviderRevocation::NoEndpoint,
+    };
+    Ok(RevocationReceipt {
+        grant: grant.id,
+        ended: core.now(),
+        provider,
+    })
+}
+
+/// A token with which the provider can be told.
+pub(crate) enum OwnedToken {
+    /// The refresh token, which ends the whole authorization at most providers.
+    Refresh(RefreshToken),
+    /// The access token, where there is nothing better.
+    Access(secret::AccessToken),
+}
+
+impl OwnedToken {
+    /// As the room that speaks to providers takes it.
+    pub(crate) fn as_request(&self) -> TokenToRevoke<'_> {
+        match self {
+            Self::Refresh(token) => TokenToRevoke::Refresh(token),
+            Self::Access(token) => TokenToRevoke::Access(token),
+        }
+    }
+}
+
+async fn token_to_revoke(
+    core: &Core,
+    grant: &Grant,
+    owner: &DataKey,
+) -> Result<Option<OwnedToken>, Refusal> {
+    let Some(slot) = grant.slots.first() else {
+        return Ok(None);
+    };
+    if let Some(version) = slot.refresh_version
+        && let Some(record) = record(core, grant.id, TokenRecord::Refresh).await?
+    {
+        return core
+            .open_refresh(owner, grant, version, record.value)
+            .map(OwnedToken::Refresh)
+            .map(Some);
+    }
+    match record(core, grant.id, TokenRecord::Access).await? {
+        Some(record) => core
+            .open_access(owner, grant, slot.access_version, record.value)
+            .map(OwnedToken::Access)
+            .map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Adds the removal of all of a grant's records to a commit.
+pub(crate) async fn remove_records(
+    core: &Core,
+    changes: &mut Changes,
+    grant: GrantId,
+) -> Result<(), Refusal> {
+    let prefix = rows::keys::records_prefix(grant);
+    for row in core
+        .store
+        .scan(Table::Records, &prefix, None, storage::WRITES_MAX / 2)
+        .await?
+    {
+        changes.delete(
+            RowKey {
+                table: Table::Records,
+                key: row.key,
+            },
+            row.revision,
+        );
+    }
+    Ok(())
+}
+
+/// Changes a grant's status. The status is one of the facts that its records are bound to, so they are sealed anew in the
+/// same commit.
+pub(crate) async fn set_status(
+    core: &Core,
+    (grant, revision): (Grant, Revision),
+    owner: &DataKey,
+    status: GrantStatus,
+) -> Result<(), Refusal> {
+    let mut changed = grant.clone();
+    changed.status = status;
+    if let Some(slot) = changed.slots.first_mut() {
+        slot.access_version += 1;
+        slot.refresh_version = slot.refresh_version.map(|version| version + 1);
+    }
+    let mut changes = Changes::default();
+    for which in [TokenRecord::Access, TokenRecord::Refresh] {
+        let versions = (version_of(&grant, which), version_of(&changed, which));
+        let (Some(old), Some(new), Some(row)) =
+            (versions.0, versions.1, record(core, grant.id, which).await?)
+        else {
+            continue;
+        };
+        let sealed = match which {
+            TokenRecord::Access => {
+                let token = core.open_access(owner, &grant, old, row.value)?;
+                core.seal_token(owner, &changed, (which, new), token.reveal())?
+            }
+            TokenRecord::Refresh => {
+                let token = core.open_refresh(owner, &grant, old, row.value)?;
+                core.seal_token(owner, &changed, (which, new), token.reveal())?
+            }
+        };
+        changes.put_bytes(record_key(grant.id, which), row.revision, sealed);
+    }
+    changes.put(rows::keys::grant(&grant.key()), revision, &changed);
+    Ok(changes.commit(&*core.store).await?)
+}
+
+fn version_of(grant: &Grant, which: TokenRecord) -> Option<u64> {
+    let slot = grant.slots.first()?;
+    match which {
+        TokenRecord::Access => Some(slot.access_version),
+        TokenRecord::Refresh => slot.refresh_version,
+    }
+}
+
+/// A grant as its server sees it.
+pub(crate) fn view(grant: &Grant) -> GrantView {
+    let slot = grant.slots.first();
+    GrantView {
+        id: grant.id,
+        provider: grant.provider.clone(),
+        alias: grant.alias.clone(),
+        status: grant.status,
+        scopes: grant.scopes.clone(),
+        created: grant.created,
+        access_expires: slot.and_then(|slot| slot.expires),
+        generation: slot.map_or(0, |slot| slot.generation),
+    }
+}
+
+fn admin_view(grant: &Grant) -> AdminGrantView {
+    AdminGrantView {
+        id: grant.id,
+        tenant: grant.tenant.clone(),
+        server: grant.server.clone(),
+        provider: grant.provider.clone(),
+        user: grant.pseudonym.short().into(),
+        status: grant.status,
+        created: grant.created,
+    }
+}

@@ -1,0 +1,355 @@
+//! F3: the person signs in at the issuer, and a session begins (C5).
+//!
+//! Nothing is stored for a visitor who has not signed in: what the login needs to remember travels in one sealed cookie.
+
+use std::sync::Arc;
+
+use domain::{
+    AuditAbout, AuditAction, AuditClass, BrowserFlowId, BrowserSession, CallbackAnswer,
+    CallbackParams, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
+    Principal, SamePerson, Timestamp, VerifiedLogin,
+};
+use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _, SessionCookie};
+use upstream::{LoginCode, LoginRequest, code_challenge};
+
+use super::audit_trail::about_elicitation;
+use super::elicit;
+use super::walk::{self, csrf_form};
+use crate::core::{Core, Stepped, retrying};
+use crate::desk::Desks;
+use crate::doors::{
+    Cookies, Ctx, LoginFailed, LoginLeaving, LoginStarted, PostedForm, Refusal, SignedIn, reference,
+};
+use crate::elicitation_shard::Elicitations;
+use crate::rows::{self, Changes, Due, SessionRow, expiry_row};
+use crate::sealing::{PreLogin, SessionSecrets};
+
+/// Life of the pre-login cookie.
+const PRE_LOGIN: std::time::Duration = std::time::Duration::from_secs(10 * 60);
+
+/// Starts a login.
+pub(crate) async fn start(
+    core: &Core,
+    ctx: Ctx,
+    flow: BrowserFlowId,
+    cookies: &Cookies,
+    form: &PostedForm,
+) -> Result<Option<LoginStarted>, Refusal> {
+    let Some(walk) = walk::load(core, ctx, flow, cookies).await? else {
+        return Ok(None);
+    };
+    if walk.elicitation.value.is_over(ctx.now) {
+        return Ok(None);
+    }
+    let secret = core.open_flow_secret(
+        &walk.elicitation.value.tenant,
+        flow,
+        &walk.flow.value.secret,
+    )?;
+    let fits = crypto::csrf_verify(
+        &secret,
+        &csrf_form(&walk.flow, FormAction::Login),
+        &form.csrf,
+    );
+    if let Err(refused) = FormProof::check(FormAction::Login, form.same_origin, fits) {
+        let about = about_elicitation(&walk.elicitation.value);
+        let what = (AuditClass::Browser, AuditAction::FormRefused);
+        core.audited_as(ctx, what, form_code(refused), (Principal::Nobody, about))
+            .await?;
+        return Ok(None);
+    }
+    let pre = PreLogin {
+        flow,
+        state: OauthState::generate(&*core.entropy),
+        nonce: Nonce::new(
+            OauthState::generate(&*core.entropy)
+                .to_text()
+                .as_str()
+                .to_owned(),
+        ),
+        verifier: new_verifier(core),
+        expires: ctx.now.plus(PRE_LOGIN),
+    };
+    let cookie = core.seal_pre_login(&walk.declared.issuer, &pre)?;
+    Ok(Some(LoginStarted {
+        cookie: cookie.into(),
+    }))
+}
+
+/// A fresh PKCE verifier: 43 characters of 32 random bytes (RFC 7636 section 4.1).
+pub(crate) fn new_verifier(core: &Core) -> PkceVerifier {
+    PkceVerifier::new(
+        OauthState::generate(&*core.entropy)
+            .to_text()
+            .as_str()
+            .to_owned(),
+    )
+}
+
+/// What a refused form is called in the audit log.
+pub(crate) const fn form_code(refused: domain::FormRefused) -> &'static str {
+    match refused {
+        domain::FormRefused::Origin => "other-origin",
+        domain::FormRefused::Token => "form-token",
+    }
+}
+
+/// Where a started login goes.
+pub(crate) async fn leaving(
+    core: &Core,
+    ctx: Ctx,
+    cookies: &Cookies,
+) -> Result<Option<Result<LoginLeaving, LoginFailed>>, Refusal> {
+    let Some((issuer, pre)) = pre_login(core, cookies, ctx.now) else {
+        return Ok(None);
+    };
+    let (state, challenge) = (pre.state.to_text(), code_challenge(&pre.verifier));
+    let request = LoginRequest {
+        state: &state,
+        nonce: pre.nonce.reveal(),
+        code_challenge: &challenge,
+    };
+    match core.upstream.login_url(&issuer, &request, ctx.now).await {
+        Ok(url) => Ok(Some(Ok(LoginLeaving { issuer, url }))),
+        Err(reason) => Ok(Some(Err(failed(
+            core,
+            ctx,
+            &issuer,
+            reason,
+            Some(pre.flow),
+        )
+        .await?))),
+    }
+}
+
+fn pre_login(core: &Core, cookies: &Cookies, now: Timestamp) -> Option<(Arc<Issuer>, PreLogin)> {
+    let found = core.open_pre_login(cookies.pre_login.as_deref()?)?;
+    (!found.1.expires.passed(now)).then_some(found)
+}
+
+/// C5: the issuer's answer.
+pub(crate) async fn finish(
+    core: &Core,
+    (desks, watchers): (&Desks, &Elicitations),
+    ctx: Ctx,
+    (path_issuer, query): (&str, &str),
+    (top_level, cookies): (bool, &Cookies),
+) -> Result<Result<SignedIn, LoginFailed>, Refusal> {
+    let Some((issuer, pre)) = cookies
+        .pre_login
+        .as_deref()
+        .and_then(|text| core.open_pre_login(text))
+    else {
+        return Ok(Err(nobody(core, ctx, LoginRefused::NotStartedHere).await?));
+    };
+    let flow = Some(pre.flow);
+    let login = match verify(
+        core,
+        desks,
+        ctx,
+        (&issuer, &pre),
+        (path_issuer, query, top_level),
+    )
+    .await?
+    {
+        Ok(login) => login,
+        Err(reason) => return Ok(Err(failed(core, ctx, &issuer, reason, flow).await?)),
+    };
+    let Some(cookie) = begin_session(core, ctx, &pre, &login).await? else {
+        return Ok(Err(failed(
+            core,
+            ctx,
+            &issuer,
+            LoginRefused::WrongAnswer,
+            flow,
+        )
+        .await?));
+    };
+    if let Some(elicitation) = retrying(|| compare(core, ctx, &pre, &login)).await? {
+        watchers.changed(elicitation);
+    }
+    Ok(Ok(SignedIn {
+        cookie,
+        flow: pre.flow,
+    }))
+}
+
+async fn verify(
+    core: &Core,
+    desks: &Desks,
+    ctx: Ctx,
+    (issuer, pre): (&Arc<Issuer>, &PreLogin),
+    (path_issuer, query, top_level): (&str, &str, bool),
+) -> Result<Result<VerifiedLogin, LoginRefused>, Refusal> {
+    let Ok(params) = CallbackParams::parse(query, top_level) else {
+        return Ok(Err(LoginRefused::WrongAnswer));
+    };
+    let expectation = LoginExpectation {
+        state: pre.state.as_bytes(),
+        expires: pre.expires,
+        issuer: issuer.slug.as_str(),
+    };
+    let presented = OauthState::parse(&params.state);
+    let bytes = presented.as_ref().map_or(&[][..], |state| state.as_bytes());
+    let answer = match expectation.matches(bytes, path_issuer, ctx.now) {
+        Ok(answer) => answer,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    match core.upstream.issuer_iss_rule(issuer, ctx.now).await {
+        Ok(rule) if !rule.fits(params.iss.as_deref()) => return Ok(Err(LoginRefused::WrongAnswer)),
+        Ok(_) => {}
+        Err(refused) => return Ok(Err(refused)),
+    }
+    let code = match params.answer {
+        CallbackAnswer::Code(code) => code,
+        CallbackAnswer::Error(_) => return Ok(Err(LoginRefused::Refused)),
+    };
+    let _permit = desks.issuer(&issuer.slug).await?;
+    let code = LoginCode {
+        code,
+        nonce: &pre.nonce,
+        verifier: &pre.verifier,
+    };
+    Ok(core
+        .upstream
+        .finish_login(&answer, issuer, code, ctx.now)
+        .await)
+}
+
+/// Begins a fresh session. A login answer counts once: its `state` is remembered in the same commit. `None`: it was used.
+async fn begin_session(
+    core: &Core,
+    ctx: Ctx,
+    pre: &PreLogin,
+    login: &VerifiedLogin,
+) -> Result<Option<SessionCookie>, Refusal> {
+    let cookie = SessionCookie::generate(&*core.entropy);
+    let id = core.lookup(crypto::LookupLabel::Session, cookie.as_bytes());
+    let session = BrowserSession::begin(login, id);
+    let csrf = CsrfSecret::generate(&*core.entropy);
+    let sealed = core.seal_session(&SessionSecrets {
+        session: &session,
+        csrf: &csrf,
+    })?;
+    let row = SessionRow {
+        tenant: session.identity.tenant.clone(),
+        sealed,
+        created: ctx.now,
+        used: ctx.now,
+    };
+    let used = core.lookup(crypto::LookupLabel::State, pre.state.as_bytes());
+    let mut changes = Changes::default();
+    changes.create(rows::keys::session(&id), &row);
+    changes.create(rows::keys::used_login(&used), &pre.expires);
+    changes.create(
+        expiry_row(ctx.now.plus(BrowserSession::LIFE), &Due::Session(id)),
+        &(),
+    );
+    changes.create(expiry_row(pre.expires, &Due::UsedLogin(used)), &());
+    match changes.commit(&*core.store).await {
+        Ok(()) => {}
+        Err(storage::StoreError::Conflict { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let about = AuditAbout {
+        tenant: Some(session.identity.tenant.clone()),
+        ..AuditAbout::default()
+    };
+    let by = core.by_person(Some(&session));
+    core.audited(ctx, (AuditClass::Browser, AuditAction::SignedIn), by, about)
+        .await?;
+    Ok(Some(cookie))
+}
+
+/// C6 right after the login: the elicitation moves on for the right person and counts a wrong one.
+async fn compare(
+    core: &Core,
+    ctx: Ctx,
+    pre: &PreLogin,
+    login: &VerifiedLogin,
+) -> Result<Option<domain::ElicitationId>, Stepped> {
+    let Some(flow) =
+        rows::load::<domain::BrowserFlow>(&*core.store, &rows::keys::flow(pre.flow)).await?
+    else {
+        return Ok(None);
+    };
+    let Some(row) = elicit::load(core, flow.value.elicitation).await? else {
+        return Ok(None);
+    };
+    let Ok(live) = row.value.clone().live(ctx.now) else {
+        return Ok(None);
+    };
+    let owner = core.open_owner(&row.value)?;
+    let session = BrowserSession::begin(login, domain::Digest([0; 32]));
+    let person = SamePerson::check(&session, &owner);
+    let changed: Elicitation = match &person {
+        Ok(same) => live.signed_in(same, ctx.now),
+        Err(_) => live.mismatched(),
+    };
+    if changed != row.value {
+        let mut changes = Changes::default();
+        changes.put(rows::keys::elicitation(changed.id), row.revision, &changed);
+        changes.commit(&*core.store).await?;
+    }
+    if person.is_err() {
+        let mut about = about_elicitation(&changed);
+        about.other_user = Some(core.pseudonym(&session.identity).short().into());
+        let what = (AuditClass::Browser, AuditAction::IdentityMismatch);
+        core.audited_as(
+            ctx,
+            what,
+            "other-person",
+            (core.by_person(Some(&session)), about),
+        )
+        .await?;
+    }
+    Ok(Some(changed.id))
+}
+
+async fn failed(
+    core: &Core,
+    ctx: Ctx,
+    issuer: &Issuer,
+    reason: LoginRefused,
+    flow: Option<BrowserFlowId>,
+) -> Result<LoginFailed, Refusal> {
+    let about = AuditAbout {
+        tenant: Some(issuer.tenant.clone()),
+        ..AuditAbout::default()
+    };
+    let what = (AuditClass::Browser, AuditAction::LoginRefused);
+    core.audited_as(ctx, what, login_code(reason), (Principal::Nobody, about))
+        .await?;
+    Ok(LoginFailed {
+        reason,
+        reference: reference(ctx.request).into(),
+        flow,
+    })
+}
+
+async fn nobody(core: &Core, ctx: Ctx, reason: LoginRefused) -> Result<LoginFailed, Refusal> {
+    let what = (AuditClass::Browser, AuditAction::LoginRefused);
+    core.audited_as(
+        ctx,
+        what,
+        login_code(reason),
+        (Principal::Nobody, AuditAbout::default()),
+    )
+    .await?;
+    Ok(LoginFailed {
+        reason,
+        reference: reference(ctx.request).into(),
+        flow: None,
+    })
+}
+
+const fn login_code(reason: LoginRefused) -> &'static str {
+    match reason {
+        LoginRefused::NotStartedHere => "not-started-here",
+        LoginRefused::WrongAnswer => "wrong-answer",
+        LoginRefused::Refused => "refused",
+        LoginRefused::IdToken => "id-token",
+        LoginRefused::Unreachable => "unreachable",
+        LoginRefused::Misconfigured => "misconfigured",
+    }
+}

@@ -1,0 +1,19 @@
+//! Flows: the work itself, as plain async functions over [`crate::core::Core`].
+//!
+//! Each step loads what it needs, decides with the pure functions of the domain, and commits by compare-and-swap. Nothing
+//! is kept between steps but what is in the store, so a process may end anywhere and another may go on.
+
+pub(crate) mod audit_trail;
+pub(crate) mod callback;
+pub(crate) mod confirm;
+pub(crate) mod consent;
+pub(crate) mod credentials;
+pub(crate) mod elicit;
+pub(crate) mod grants;
+pub(crate) mod link;
+pub(crate) mod login;
+pub(crate) mod obtain;
+pub(crate) mod page;
+pub(crate) mod people;
+pub(crate) mod release;
+pub(crate) mod walk;

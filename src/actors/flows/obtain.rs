@@ -1,0 +1,289 @@
+//! Refresh: spend a refresh token once, keep what comes back before anybody gets it.
+//!
+//! The order is the whole point. Lease, then read again under the lease, then redeem, then seal under the next record
+//! versions, then commit by revision, and only then is the new token in the store for readers to find. The lease outlives
+//! every call to the provider, so it cannot end while a redemption is under way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{
+    AuditAction, AuditClass, ExchangedTokens, Freshness, Grant, GrantId, GrantStatus, Principal,
+    Provider,
+};
+use secret::Reveal as _;
+use storage::{Claim, Revision};
+use tokio::task::JoinHandle;
+use upstream::RefreshFailure;
+
+use super::audit_trail::about_grant;
+use super::grants::{self, Found};
+use crate::core::Core;
+use crate::desk::Desks;
+use crate::doors::{Ctx, Refusal};
+use crate::rows::{self, Changes};
+use crate::sealing::{DataKey, TokenRecord};
+
+/// Why there is no fresh token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ObtainError {
+    /// The provider ended the grant; only the person can help.
+    #[error("the person has to connect again")]
+    NeedsReconnect,
+    /// The provider cannot be asked at present; the grant is kept.
+    #[error("the provider is not available")]
+    ProviderDown {
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
+    /// Our registration at the provider is wrong; the grant is kept.
+    #[error("the operator has to set the registration right")]
+    Misconfigured,
+    /// Another flow is at it; try again soon.
+    #[error("a refresh is running")]
+    Running,
+    /// The grant has ended meanwhile.
+    #[error("the grant has ended")]
+    Gone,
+    /// Something that must not happen happened.
+    #[error("the refresh failed")]
+    Failed,
+}
+
+/// Starts refresh flows.
+#[derive(Clone)]
+pub(crate) struct Refresher {
+    core: Arc<Core>,
+    desks: Desks,
+}
+
+impl Refresher {
+    /// A refresher over these parts.
+    pub(crate) fn new(core: Arc<Core>, desks: Desks) -> Self {
+        Self { core, desks }
+    }
+
+    /// Starts a flow on the IO runtime; it ends whatever becomes of whoever asked for it.
+    pub(crate) fn begin(&self, grant: GrantId) -> JoinHandle<Result<(), ObtainError>> {
+        let flow = self.clone();
+        self.core.io.spawn(async move { flow.run(grant).await })
+    }
+
+    async fn run(self, id: GrantId) -> Result<(), ObtainError> {
+        let core = &*self.core;
+        let found = grants::by_id(core, id)
+            .await
+            .map_err(failed)?
+            .ok_or(ObtainError::Gone)?;
+        let provider = core
+            .registry
+            .provider(&found.grant.value.provider)
+            .map(Arc::clone)
+            .ok_or(ObtainError::Misconfigured)?;
+        let _permit = self
+            .desks
+            .provider(&provider.slug)
+            .await
+            .map_err(|_| ObtainError::Running)?;
+        let lease = lease_name(id);
+        let claimed = core
+            .store
+            .claim(&lease, core.holder, core.now().as_ms(), LEASE_MS)
+            .await;
+        let fence = match claimed.map_err(|error| failed(error.into()))? {
+            Claim::Held(fence) => fence,
+            Claim::Busy { .. } => return Err(ObtainError::Running),
+        };
+        let outcome = under_lease(core, id, &provider).await;
+        if let Err(error) = core.store.release(&lease, fence).await {
+            tracing::warn!(grant.id = %id, error = %error, "a lease was not released; it ends by itself");
+        }
+        outcome
+    }
+}
+
+/// Reads again, now that nobody else may redeem, and redeems if it is still needed.
+async fn under_lease(core: &Core, id: GrantId, provider: &Provider) -> Result<(), ObtainError> {
+    let Found { grant, owner } = grants::by_id(core, id)
+        .await
+        .map_err(failed)?
+        .ok_or(ObtainError::Gone)?;
+    let slot = grant.value.slots.first().ok_or(ObtainError::Failed)?;
+    match grant.value.status {
+        GrantStatus::Active => {}
+        GrantStatus::NeedsReconnect => return Err(ObtainError::NeedsReconnect),
+        GrantStatus::Pending | GrantStatus::Revoked => return Err(ObtainError::Gone),
+    }
+    if slot.freshness(core.now()) == Freshness::Fresh {
+        return Ok(()); // somebody else was here before us
+    }
+    let Some(version) = slot.refresh_version else {
+        return Err(ObtainError::NeedsReconnect);
+    };
+    let record = grants::record(core, id, TokenRecord::Refresh)
+        .await
+        .map_err(failed)?
+        .ok_or(ObtainError::Failed)?;
+    let refresh = core
+        .open_refresh(&owner, &grant.value, version, record.value)
+        .map_err(failed)?;
+    match core
+        .upstream
+        .redeem(provider, &refresh, &grant.value.scopes, &*core.clock)
+        .await
+    {
+        Ok(tokens) => keep(core, (grant.value, grant.revision), &owner, tokens).await,
+        Err(RefreshFailure::InvalidGrant) => {
+            ended(core, (grant.value, grant.revision), &owner).await
+        }
+        Err(RefreshFailure::ClientConfig(code)) => {
+            tracing::error!(provider.id = %provider.slug, %code, "the provider refuses our registration; no grant is lost");
+            Err(ObtainError::Misconfigured)
+        }
+        Err(RefreshFailure::Misconfigured) => Err(ObtainError::Misconfigured),
+        Err(RefreshFailure::Unavailable { retry_after }) => Err(ObtainError::ProviderDown {
+            retry_after: retry_after.unwrap_or(RETRY),
+        }),
+        Err(
+            RefreshFailure::Unreadable
+            | RefreshFailure::OutcomeUnknown
+            | RefreshFailure::AnswerRefused(_),
+        ) => {
+            tracing::warn!(grant.id = %id, provider.id = %provider.slug, "the outcome of a refresh is not known; the token is kept");
+            Err(ObtainError::ProviderDown { retry_after: RETRY })
+        }
+    }
+}
+
+/// Keeps new tokens: both records under their next versions, and the grant, in one commit.
+async fn keep(
+    core: &Core,
+    (mut grant, revision): (Grant, Revision),
+    owner: &DataKey,
+    tokens: ExchangedTokens,
+) -> Result<(), ObtainError> {
+    let id = grant.id;
+    let access_row = grants::record(core, id, TokenRecord::Access)
+        .await
+        .map_err(failed)?
+        .ok_or(ObtainError::Failed)?;
+    let refresh_row = grants::record(core, id, TokenRecord::Refresh)
+        .await
+        .map_err(failed)?
+        .ok_or(ObtainError::Failed)?;
+    let now = core.now();
+    let slot = grant.slots.first_mut().ok_or(ObtainError::Failed)?;
+    let old_refresh = match (&tokens.refresh, slot.refresh_version) {
+        (None, Some(version)) => Some((version, refresh_row.value)),
+        _ => None,
+    };
+    // The kept refresh token is sealed anew, too: the expiry is one of the facts that its record is bound to.
+    let before = grant.clone();
+    let slot = grant.slots.first_mut().ok_or(ObtainError::Failed)?;
+    slot.generation += 1;
+    slot.issued = now;
+    slot.expires = tokens.expires;
+    slot.access_version += 1;
+    slot.refresh_version = slot.refresh_version.map(|version| version + 1);
+    let (access_version, refresh_version) =
+        (slot.access_version, slot.refresh_version.unwrap_or(1));
+    grant.scopes = tokens.scopes.clone();
+    let access = core
+        .seal_token(
+            owner,
+            &grant,
+            (TokenRecord::Access, access_version),
+            tokens.access.reveal(),
+        )
+        .map_err(failed)?;
+    let refresh = match (tokens.refresh, old_refresh) {
+        (Some(token), _) => token,
+        (None, Some((version, record))) => core
+            .open_refresh(owner, &before, version, record)
+            .map_err(failed)?,
+        (None, None) => return Err(ObtainError::Failed),
+    };
+    let refresh = core
+        .seal_token(
+            owner,
+            &grant,
+            (TokenRecord::Refresh, refresh_version),
+            refresh.reveal(),
+        )
+        .map_err(failed)?;
+    let mut changes = Changes::default();
+    changes.put(rows::keys::grant(&grant.key()), revision, &grant);
+    changes.put_bytes(
+        grants::record_key(id, TokenRecord::Access),
+        access_row.revision,
+        access,
+    );
+    changes.put_bytes(
+        grants::record_key(id, TokenRecord::Refresh),
+        refresh_row.revision,
+        refresh,
+    );
+    changes.commit(&*core.store).await.map_err(|error| {
+        tracing::error!(grant.id = %id, error = %error, "refreshed tokens could not be kept");
+        failed(error.into())
+    })?;
+    note(core, AuditAction::TokensRefreshed, "ok", &grant).await
+}
+
+/// The provider ended this generation. If the row moved on meanwhile, its newer tokens stand.
+async fn ended(
+    core: &Core,
+    (grant, revision): (Grant, Revision),
+    owner: &DataKey,
+) -> Result<(), ObtainError> {
+    match grants::set_status(
+        core,
+        (grant.clone(), revision),
+        owner,
+        GrantStatus::NeedsReconnect,
+    )
+    .await
+    {
+        Ok(()) => {}
+        Err(Refusal::Busy { .. }) => return Err(ObtainError::Running),
+        Err(refusal) => return Err(failed(refusal)),
+    }
+    note(core, AuditAction::RefreshRefused, "invalid-grant", &grant).await?;
+    Err(ObtainError::NeedsReconnect)
+}
+
+async fn note(
+    core: &Core,
+    action: AuditAction,
+    outcome: &'static str,
+    grant: &Grant,
+) -> Result<(), ObtainError> {
+    let ctx = Ctx {
+        request: domain::RequestId::from_bytes(core.id_bytes()),
+        now: core.now(),
+    };
+    let what = (AuditClass::Link, action);
+    core.audited_as(ctx, what, outcome, (Principal::Vault, about_grant(grant)))
+        .await
+        .map_err(failed)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "used as a function in map_err"
+)]
+fn failed(refusal: Refusal) -> ObtainError {
+    match refusal {
+        Refusal::Busy { .. } => ObtainError::Running,
+        _ => ObtainError::Failed,
+    }
+}
+
+fn lease_name(id: GrantId) -> Vec<u8> {
+    [b"refresh/".as_slice(), id.as_bytes()].concat()
+}
+
+/// Longer than the longest call to a token endpoint (30 s), so that a lease never ends during one.
+const LEASE_MS: i64 = 45_000;
+/// What callers are told when the provider does not say.
+const RETRY: Duration = Duration::from_secs(5);

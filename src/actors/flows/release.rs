@@ -1,0 +1,272 @@
+//! The one call: a credential if there is a grant, a link if there is none, the truth if neither can be had.
+//!
+//! A fresh token is read without a mailbox and without a lock held over anything slow: row, data key, one small record.
+//! The audit entry is written before the credential leaves this function.
+
+use std::time::Duration;
+
+use domain::{
+    AccountAlias, AuditAction, AuditClass, AuthenticatedServer, FailureCode, Freshness, Grant,
+    GrantKey, GrantStatus, NotPermitted, Permitted, Provider, VerifiedSubject,
+};
+
+use super::audit_trail::{about_call, about_elicitation, about_grant, by_server};
+use super::obtain::ObtainError;
+use super::{elicit, grants, people};
+use crate::core::Core;
+use crate::doors::{ClientAnswer, Credential, Ctx, Ensure, Ensured, Refusal, Wanted};
+use crate::grant_shard::Grants;
+use crate::rows::Stored;
+use crate::sealing::TokenRecord;
+
+/// C3, with an audit entry when it refuses.
+pub(crate) async fn permit(
+    core: &Core,
+    ctx: Ctx,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+    wanted: &Wanted,
+) -> Result<Permitted, Refusal> {
+    match Permitted::check(
+        caller,
+        &core.registry,
+        &wanted.provider,
+        wanted.scopes.clone(),
+    ) {
+        Ok(permitted) => Ok(permitted),
+        Err(refused) => {
+            let outcome = match refused {
+                NotPermitted::Provider => "provider",
+                NotPermitted::Scopes(_) => "scopes",
+            };
+            let about = about_call(core, caller, Some(subject));
+            let what = (AuditClass::Browser, AuditAction::RequestNotPermitted);
+            core.audited_as(ctx, what, outcome, (by_server(caller), about))
+                .await?;
+            Err(Refusal::NotPermitted(refused))
+        }
+    }
+}
+
+/// `ensure`.
+pub(crate) async fn ensure(
+    core: &Core,
+    shards: &Grants,
+    ctx: Ctx,
+    (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
+    request: Ensure,
+) -> Result<Ensured, Refusal> {
+    let permitted = permit(core, ctx, caller, subject, &request.wanted).await?;
+    let mut tried = None;
+    if let Some(found) = find(core, caller, subject, (&permitted, &request.wanted.alias)).await? {
+        match release(core, shards, ctx, (caller, subject), (&permitted, found)).await? {
+            Released::Answer(answer) => return Ok(*answer),
+            Released::NotThis(grant) => tried = Some(grant),
+        }
+    }
+    if let Some(text) = request.request_state.as_deref()
+        && let Some(answer) = resumed(core, ctx, (caller, subject), (text, &request)).await?
+    {
+        return Ok(answer);
+    }
+    let mut wanted = request.wanted;
+    if let Some(grant) = tried.filter(|grant| grant.status != GrantStatus::Revoked)
+        && let Some(allowance) = caller.server().allowance(&grant.provider)
+    {
+        wanted.scopes = elicit::widened(&wanted.scopes, &grant.scopes, &allowance.scopes);
+    }
+    let permitted = permit(core, ctx, caller, subject, &wanted).await?;
+    elicit::create(core, ctx, caller, subject, (&permitted, &wanted, None))
+        .await
+        .map(Ensured::Elicit)
+}
+
+async fn find(
+    core: &Core,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+    (permitted, alias): (&Permitted, &AccountAlias),
+) -> Result<Option<FoundGrant>, Refusal> {
+    let Some(user) = people::find(core, &core.pseudonym(subject.identity())).await? else {
+        return Ok(None);
+    };
+    let server = caller.server();
+    let key = GrantKey {
+        tenant: server.tenant.clone(),
+        user: user.value.id,
+        server: server.slug.clone(),
+        provider: permitted.provider().slug.clone(),
+        alias: alias.clone(),
+    };
+    let grant = grants::by_key(core, &key).await?;
+    Ok(grant.map(|grant| FoundGrant {
+        key,
+        grant,
+        user: user.value,
+    }))
+}
+
+struct FoundGrant {
+    key: GrantKey,
+    grant: Stored<Grant>,
+    user: crate::rows::UserRow,
+}
+
+enum Released {
+    Answer(Box<Ensured>),
+    /// The grant cannot be used for this; the person has to connect.
+    NotThis(Box<Grant>),
+}
+
+fn answer(ensured: Ensured) -> Released {
+    Released::Answer(Box::new(ensured))
+}
+
+async fn release(
+    core: &Core,
+    shards: &Grants,
+    ctx: Ctx,
+    (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
+    (permitted, mut found): (&Permitted, FoundGrant),
+) -> Result<Released, Refusal> {
+    let not_this = |found: FoundGrant| Ok(Released::NotThis(Box::new(found.grant.value)));
+    if !found.grant.value.usable_for(permitted.scopes()) {
+        return not_this(found);
+    }
+    let Some(slot) = found.grant.value.slots.first().cloned() else {
+        return Err(Refusal::Internal);
+    };
+    match (slot.freshness(ctx.now), slot.refresh_version) {
+        (Freshness::Fresh, _) => {}
+        (Freshness::Aging, Some(_)) => shards.touch(found.grant.value.id),
+        (Freshness::Stale, Some(_)) => match shards.obtain(found.grant.value.id, OBTAIN).await {
+            Ok(()) => match grants::by_key(core, &found.key).await? {
+                Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
+                Some(grant) => return Ok(Released::NotThis(Box::new(grant.value))),
+                None => return not_this(found),
+            },
+            Err(ObtainError::NeedsReconnect | ObtainError::Gone) => return not_this(found),
+            // A token with a little life left is better than none while the provider cannot be asked.
+            Err(ObtainError::ProviderDown { .. } | ObtainError::Running)
+                if !expired(&found.grant.value, ctx) => {}
+            Err(ObtainError::ProviderDown { retry_after }) => {
+                return Ok(answer(Ensured::ProviderDown { retry_after }));
+            }
+            Err(ObtainError::Misconfigured) => {
+                return Ok(answer(Ensured::NeedsOperator {
+                    code: FailureCode::ProviderMisconfigured,
+                }));
+            }
+            Err(ObtainError::Running) => {
+                return Err(Refusal::Busy {
+                    retry_after: Duration::from_secs(1),
+                });
+            }
+            Err(ObtainError::Failed) => return Err(Refusal::Internal),
+        },
+        (_, None) if expired(&found.grant.value, ctx) => return not_this(found),
+        (_, None) => {}
+    }
+    let credential = credential(core, subject, permitted.provider(), &found).await?;
+    let grant = &found.grant.value;
+    let about = domain::AuditAbout {
+        evidence: Some(subject.evidence()),
+        ..about_grant(grant)
+    };
+    core.audited(
+        ctx,
+        (AuditClass::Release, AuditAction::CredentialReleased),
+        by_server(caller),
+        about,
+    )
+    .await?;
+    Ok(answer(Ensured::Connected {
+        credential,
+        grant: grants::view(grant),
+    }))
+}
+
+fn expired(grant: &Grant, ctx: Ctx) -> bool {
+    grant
+        .slots
+        .first()
+        .and_then(|slot| slot.expires)
+        .is_some_and(|end| end.passed(ctx.now))
+}
+
+async fn credential(
+    core: &Core,
+    subject: &VerifiedSubject,
+    provider: &Provider,
+    found: &FoundGrant,
+) -> Result<Credential, Refusal> {
+    let grant = &found.grant.value;
+    let owner = core.data_key(&found.user, subject.identity())?;
+    let slot = grant.slots.first().ok_or(Refusal::Internal)?;
+    let record = grants::record(core, grant.id, TokenRecord::Access).await?;
+    // A refresh between the two reads leaves a newer record than the row says; the caller asks again at once.
+    let record = record.ok_or(Refusal::Busy {
+        retry_after: Duration::from_secs(1),
+    })?;
+    let version = crypto::Sealed::parse(record.value.clone()).map(|sealed| sealed.record_version());
+    if version != Ok(slot.access_version) {
+        return Err(Refusal::Busy {
+            retry_after: Duration::from_secs(1),
+        });
+    }
+    Ok(Credential {
+        token: core.open_access(&owner, grant, slot.access_version, record.value)?,
+        header_name: provider.header_name.clone(),
+        header_prefix: provider.header_prefix.clone(),
+        expires: slot.expires,
+        scopes: grant.scopes.clone(),
+        allowed_hosts: provider.allowed_hosts.clone(),
+    })
+}
+
+/// What became of the elicitation that a requestState names; `None`: it completed, but not with what is wanted now.
+async fn resumed(
+    core: &Core,
+    ctx: Ctx,
+    (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
+    (text, request): (&str, &Ensure),
+) -> Result<Option<Ensured>, Refusal> {
+    let wanted = &request.wanted;
+    let claims = (text, wanted.request_digest, Some(&wanted.provider));
+    let (proof, row) = elicit::presented(core, ctx, caller, subject, claims).await?;
+    if matches!(row.value.state, domain::ElicitationState::Completed { .. }) {
+        return Ok(None);
+    }
+    if row.value.is_over(ctx.now) {
+        return Ok(Some(Ensured::Ended(elicit::view(core, &row.value, ctx))));
+    }
+    let ended = match request.client_answer {
+        Some(ClientAnswer::Decline) => {
+            elicit::end(core, ctx, row, |live| live.declined_in_client(&proof)).await?
+        }
+        Some(ClientAnswer::Cancel) => {
+            elicit::end(core, ctx, row, domain::LiveElicitation::cancelled).await?
+        }
+        // "Accept" says that the client opened the link, and proves nothing.
+        Some(ClientAnswer::Accept) | None => {
+            let view = elicit::view(core, &row.value, ctx);
+            let request_state = elicit::request_state(core, subject, &row.value, ctx)?;
+            return Ok(Some(Ensured::Waiting {
+                view,
+                request_state,
+            }));
+        }
+    };
+    let about = about_elicitation(&ended);
+    core.audited(
+        ctx,
+        (AuditClass::Link, AuditAction::ElicitationCancelled),
+        by_server(caller),
+        about,
+    )
+    .await?;
+    Ok(Some(Ensured::Ended(elicit::view(core, &ended, ctx))))
+}
+
+/// How long a caller waits for a refresh; the refresh goes on without it.
+const OBTAIN: Duration = Duration::from_secs(35);

@@ -1,0 +1,117 @@
+//! Rows: the vault's facts as the store keeps them, and the one way to read and change them.
+//!
+//! Bodies are JSON of domain types with sealed parts inside; keys are built in [`keys`] alone. Every change is a
+//! compare-and-swap on the revision that was read, and [`Changes`] joins several rows into one commit.
+
+mod expiry;
+pub(crate) mod keys;
+mod people;
+mod servers;
+
+use serde::{Serialize, de::DeserializeOwned};
+use storage::{Revision, Store, StoreError, Table, Write};
+
+pub(crate) use expiry::{Due, expiry_row};
+pub(crate) use keys::RowKey;
+pub(crate) use people::{SessionRow, UserRow, WrappedRow};
+pub(crate) use servers::{LiveList, LiveOne, ServerKeyRow, ServerRow};
+
+/// A row that was read: its value and the revision that a change must name.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored<T> {
+    /// What it says.
+    pub(crate) value: T,
+    /// Its revision.
+    pub(crate) revision: Revision,
+}
+
+/// Reads one row.
+///
+/// # Errors
+/// What the store says; a body that is not what it should be is `Inconsistent`.
+pub(crate) async fn load<T: DeserializeOwned>(
+    store: &dyn Store,
+    key: &RowKey,
+) -> Result<Option<Stored<T>>, StoreError> {
+    let Some(row) = store.read(key.table, &key.key).await? else {
+        return Ok(None);
+    };
+    Ok(Some(Stored {
+        value: parse(key.table, &row.body)?,
+        revision: row.revision,
+    }))
+}
+
+/// Reads a JSON body.
+///
+/// # Errors
+/// `Inconsistent` when it is not one of `T`.
+pub(crate) fn parse<T: DeserializeOwned>(table: Table, body: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(body).map_err(|_| StoreError::Inconsistent {
+        table,
+        what: "a row does not have its form",
+    })
+}
+
+/// Several writes that happen together or not at all.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    writes: Vec<Write>,
+    unwritable: bool,
+}
+
+impl Changes {
+    /// Creates a row; the commit fails when it is there already.
+    pub(crate) fn create<T: Serialize>(&mut self, key: RowKey, value: &T) {
+        self.put(key, Revision::NONE, value);
+    }
+
+    /// Replaces a row that had this revision.
+    pub(crate) fn put<T: Serialize>(&mut self, key: RowKey, expected: Revision, value: &T) {
+        match serde_json::to_vec(value) {
+            Ok(body) => self.put_bytes(key, expected, body),
+            Err(_) => self.unwritable = true,
+        }
+    }
+
+    /// Replaces a row whose body is not JSON (a sealed record).
+    pub(crate) fn put_bytes(&mut self, key: RowKey, expected: Revision, body: Vec<u8>) {
+        self.writes.push(Write::Put {
+            table: key.table,
+            key: key.key,
+            expected,
+            body,
+        });
+    }
+
+    /// Removes a row that had this revision.
+    pub(crate) fn delete(&mut self, key: RowKey, expected: Revision) {
+        self.writes.push(Write::Delete {
+            table: key.table,
+            key: key.key,
+            expected,
+        });
+    }
+
+    /// Fails the commit unless the row still has this revision.
+    pub(crate) fn check(&mut self, key: RowKey, expected: Revision) {
+        self.writes.push(Write::Check {
+            table: key.table,
+            key: key.key,
+            expected,
+        });
+    }
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// What the store says; `Conflict` means that nothing was written and the rows must be read again.
+    pub(crate) async fn commit(self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.unwritable {
+            return Err(StoreError::Malformed {
+                what: "a row cannot be written as JSON",
+            });
+        }
+        store.commit(self.writes).await
+    }
+}

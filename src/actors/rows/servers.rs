@@ -1,0 +1,79 @@
+//! Servers: their keys, whether they are disabled, and how many elicitations they have out for a person.
+
+use domain::{Digest, ElicitationId, ServerSlug, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A server key, found by its public id. The secret is not here, only a keyed hash of the whole key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerKeyRow {
+    /// Whose key; `None` for an admin key.
+    pub(crate) server: Option<ServerSlug>,
+    /// Keyed hash of the whole key.
+    pub(crate) hash: Digest,
+    /// When it was made.
+    pub(crate) created: Timestamp,
+    /// When it was revoked.
+    pub(crate) revoked: Option<Timestamp>,
+}
+
+/// What changes about a declared server.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ServerRow {
+    /// Whether the operator disabled it.
+    pub(crate) disabled: bool,
+}
+
+/// Elicitations of one person at one server that may still be live.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct LiveList {
+    /// Oldest first.
+    pub(crate) elicitations: Vec<LiveOne>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct LiveOne {
+    /// Its id.
+    pub(crate) id: ElicitationId,
+    /// When it was made.
+    pub(crate) created: Timestamp,
+    /// Its hard end.
+    pub(crate) ends: Timestamp,
+}
+
+impl LiveList {
+    /// Most live elicitations of one person at one server.
+    pub(crate) const MAX: usize = 20;
+    /// Most new ones in a minute.
+    pub(crate) const MAX_PER_MINUTE: usize = 10;
+
+    /// Drops those that are over.
+    pub(crate) fn prune(&mut self, now: Timestamp) {
+        self.elicitations.retain(|one| !one.ends.passed(now));
+    }
+
+    /// Whether one more is allowed; otherwise how long to wait.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub(crate) fn room(&self, now: Timestamp) -> Result<(), std::time::Duration> {
+        let minute = std::time::Duration::from_secs(60);
+        let young: Vec<&LiveOne> = self
+            .elicitations
+            .iter()
+            .filter(|one| !one.created.plus(minute).passed(now))
+            .collect();
+        if young.len() >= Self::MAX_PER_MINUTE {
+            return Err(young
+                .first()
+                .map_or(minute, |one| one.created.plus(minute).left(now)));
+        }
+        if self.elicitations.len() >= Self::MAX {
+            return Err(self
+                .elicitations
+                .first()
+                .map_or(minute, |one| one.ends.left(now)));
+        }
+        Ok(())
+    }
+}

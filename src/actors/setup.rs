@@ -1,0 +1,184 @@
+//! Setting a vault up and opening it: keys in their rows, and what may never change about an issuer.
+
+use std::sync::Arc;
+
+use crypto::{
+    Keyring, RootKey, WrappedKey,
+    seal::{RootSlot, Seal, SealKind, SlotError},
+};
+use domain::{Blob, Issuer, KeyId, Registry, TenantSlug, Timestamp, VaultId};
+use secret::Entropy;
+use serde::{Deserialize, Serialize};
+use storage::{Revision, Store, StoreError, Table};
+
+use crate::rows::{self, Changes, WrappedRow};
+
+/// A vault cannot be set up or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The store failed.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// There is no seal slot in the store.
+    #[error(
+        "the store holds no seal; was `strongroom init` interrupted? Remove the data folder and run it again"
+    )]
+    NoSeal,
+    /// The seal does not open the root key.
+    #[error("the seal does not open this vault: {0}")]
+    Seal(#[from] SlotError),
+    /// A key row was changed or is missing.
+    #[error("the keys of this vault cannot be opened: {0}; restore the data folder from a backup")]
+    Keys(#[from] crypto::KeyringError),
+    /// A stored row is not one of ours.
+    #[error("a row of the key table cannot be read; restore the data folder from a backup")]
+    BadRow,
+    /// An issuer's identity was changed after people had been identified by it.
+    #[error(
+        "issuer `{slug}`: its url or subject claims differ from those it was created with. They are part of every person's \
+         identity and never change; declare a new issuer under another slug instead"
+    )]
+    IssuerChanged {
+        /// The issuer.
+        slug: Box<str>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct SlotRow {
+    number: u8,
+    kind: u8,
+    parameters: Blob,
+    root: KeyId,
+    sealed: Blob,
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+struct PinnedIssuer {
+    url: String,
+    subject_claims: Vec<Box<str>>,
+    id_token_claims: Vec<Box<str>>,
+}
+
+const SEAL: &str = "seal/0";
+
+/// Makes all keys of a new vault and seals the root key in slot 0.
+///
+/// # Errors
+/// [`SetupError`].
+pub async fn create_keys(
+    store: &dyn Store,
+    vault: VaultId,
+    (seal, tenants): (&dyn Seal, &[TenantSlug]),
+    now: Timestamp,
+    entropy: &dyn Entropy,
+) -> Result<Arc<Keyring>, SetupError> {
+    let root = RootKey::generate(entropy);
+    let slot = RootSlot::create(0, seal, vault, &root, entropy)?;
+    let (keyring, keys) = Keyring::create(&root, vault, tenants, now.as_ms(), entropy)?;
+    let row = SlotRow {
+        number: slot.number,
+        kind: slot.kind.code(),
+        parameters: Blob(slot.parameters),
+        root: slot.root,
+        sealed: Blob(slot.sealed.into_bytes()),
+    };
+    let mut changes = Changes::default();
+    changes.create(rows::keys::meta(SEAL), &row);
+    add(&mut changes, &keys);
+    changes.commit(store).await?;
+    Ok(Arc::new(keyring))
+}
+
+fn add(changes: &mut Changes, keys: &[WrappedKey]) {
+    for key in keys {
+        changes.create(rows::keys::wrapped(key.facts.id), &WrappedRow::from(key));
+    }
+}
+
+/// Opens the keys of a vault, making those of tenants that were declared since.
+///
+/// # Errors
+/// [`SetupError`].
+pub async fn open_keys(
+    store: &dyn Store,
+    vault: VaultId,
+    (seal, tenants): (&dyn Seal, &[TenantSlug]),
+    now: Timestamp,
+    entropy: &dyn Entropy,
+) -> Result<Arc<Keyring>, SetupError> {
+    let row = rows::load::<SlotRow>(store, &rows::keys::meta(SEAL))
+        .await?
+        .ok_or(SetupError::NoSeal)?
+        .value;
+    let slot = RootSlot {
+        number: row.number,
+        kind: SealKind::from_code(row.kind).map_err(|_| SetupError::BadRow)?,
+        parameters: row.parameters.0,
+        root: row.root,
+        sealed: crypto::Sealed::parse(row.sealed.0).map_err(|_| SetupError::BadRow)?,
+    };
+    let root = slot.open(seal, vault)?;
+    let mut keyring = Keyring::open(&root, vault, &stored_keys(store).await?)?;
+    for tenant in tenants {
+        if keyring.tenant_key(tenant).is_none() {
+            let (wider, keys) = keyring.add_tenant(&root, tenant, now.as_ms(), entropy)?;
+            let mut changes = Changes::default();
+            add(&mut changes, &keys);
+            changes.commit(store).await?;
+            keyring = wider;
+        }
+    }
+    Ok(Arc::new(keyring))
+}
+
+async fn stored_keys(store: &dyn Store) -> Result<Vec<WrappedKey>, SetupError> {
+    let mut keys = Vec::new();
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let page = store
+            .scan(Table::Keys, &[], after.as_deref(), storage::SCAN_MAX)
+            .await?;
+        for row in &page {
+            let row: WrappedRow = rows::parse(Table::Keys, &row.body)?;
+            keys.push(row.to_key().ok_or(SetupError::BadRow)?);
+        }
+        match page.last() {
+            Some(last) if page.len() == storage::SCAN_MAX => after = Some(last.key.clone()),
+            _ => return Ok(keys),
+        }
+    }
+}
+
+/// Remembers each issuer's identity when it is first seen, and refuses one whose identity was changed since.
+///
+/// # Errors
+/// [`SetupError::IssuerChanged`].
+pub async fn pin_issuers(store: &dyn Store, registry: &Registry) -> Result<(), SetupError> {
+    for issuer in registry.issuers() {
+        let at = rows::keys::meta(&format!("issuer/{}", issuer.slug));
+        let pinned = pinned(issuer);
+        match rows::load::<PinnedIssuer>(store, &at).await? {
+            None => {
+                let mut changes = Changes::default();
+                changes.put(at, Revision::NONE, &pinned);
+                changes.commit(store).await?;
+            }
+            Some(stored) if stored.value == pinned => {}
+            Some(_) => {
+                return Err(SetupError::IssuerChanged {
+                    slug: issuer.slug.as_str().into(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn pinned(issuer: &Issuer) -> PinnedIssuer {
+    PinnedIssuer {
+        url: issuer.url.as_str().to_owned(),
+        subject_claims: issuer.subject_claims.clone(),
+        id_token_claims: issuer.id_token_claims.clone(),
+    }
+}

@@ -1,0 +1,215 @@
+//! The door of the api listener, answered by the flows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{
+    AuditAction, AuditClass, AuthenticatedServer, Digest, ElicitationId, GrantId, Issuer,
+    McpClient, Subject, SubjectRefused, VerifiedSubject,
+};
+
+use super::Vault;
+use crate::doors::{
+    Answer, ConnectLink, Ctx, ElicitationView, Ensure, Ensured, GrantView, Refusal,
+    RevocationReceipt, ServerDoor, SubjectInput, Wanted,
+};
+use crate::flows::audit_trail::{about_call, by_server};
+use crate::flows::{credentials, elicit, grants, release};
+
+impl ServerDoor for Vault {
+    fn begin(&self) -> Ctx {
+        self.ctx()
+    }
+
+    fn authenticate<'a>(&'a self, ctx: Ctx, key: &'a str) -> Answer<'a, AuthenticatedServer> {
+        Box::pin(credentials::authenticate(&self.core, ctx, key))
+    }
+
+    fn subject<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        input: SubjectInput,
+    ) -> Answer<'a, VerifiedSubject> {
+        Box::pin(async move {
+            match self.verify(ctx, caller, input).await {
+                Ok(subject) => Ok(subject),
+                Err(refused) => {
+                    let about = about_call(&self.core, caller, None);
+                    let what = (AuditClass::Browser, AuditAction::SubjectRefused);
+                    self.core
+                        .audited_as(ctx, what, subject_code(refused), (by_server(caller), about))
+                        .await?;
+                    Err(Refusal::Subject(refused))
+                }
+            }
+        })
+    }
+
+    fn ensure<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        request: Ensure,
+    ) -> Answer<'a, Ensured> {
+        Box::pin(async move {
+            let ended_by_client = request.client_answer.is_some();
+            let answer =
+                release::ensure(&self.core, &self.grants, ctx, (caller, subject), request).await?;
+            if let (Ensured::Ended(view), true) = (&answer, ended_by_client) {
+                self.elicitations.changed(view.id);
+            }
+            Ok(answer)
+        })
+    }
+
+    fn create_elicitation<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        (wanted, idempotency): (Wanted, Option<Box<str>>),
+    ) -> Answer<'a, ConnectLink> {
+        Box::pin(async move {
+            let permitted = release::permit(&self.core, ctx, caller, subject, &wanted).await?;
+            elicit::create(
+                &self.core,
+                ctx,
+                caller,
+                subject,
+                (&permitted, &wanted, idempotency.as_deref()),
+            )
+            .await
+        })
+    }
+
+    fn elicitation<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        request: (ElicitationId, Duration),
+    ) -> Answer<'a, ElicitationView> {
+        Box::pin(elicit::watch(
+            &self.core,
+            &self.elicitations,
+            ctx,
+            (caller, subject),
+            request,
+        ))
+    }
+
+    fn cancel_elicitation<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        id: ElicitationId,
+    ) -> Answer<'a, ElicitationView> {
+        Box::pin(async move {
+            let view = elicit::cancel(&self.core, ctx, caller, subject, id).await?;
+            self.elicitations.changed(id);
+            Ok(view)
+        })
+    }
+
+    fn resolve<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        (text, digest): (Box<str>, Option<Digest>),
+    ) -> Answer<'a, ElicitationView> {
+        Box::pin(async move {
+            let (_, row) =
+                elicit::presented(&self.core, ctx, caller, subject, (&text, digest, None)).await?;
+            Ok(elicit::view(&self.core, &row.value, ctx))
+        })
+    }
+
+    fn grants<'a>(
+        &'a self,
+        _: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+    ) -> Answer<'a, Vec<GrantView>> {
+        Box::pin(grants::list(&self.core, caller, subject))
+    }
+
+    fn grant<'a>(
+        &'a self,
+        _: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        id: GrantId,
+    ) -> Answer<'a, GrantView> {
+        Box::pin(async move {
+            Ok(grants::view(
+                &grants::mine(&self.core, caller, subject, id).await?.0.value,
+            ))
+        })
+    }
+
+    fn revoke_grant<'a>(
+        &'a self,
+        ctx: Ctx,
+        caller: &'a AuthenticatedServer,
+        subject: &'a VerifiedSubject,
+        id: GrantId,
+    ) -> Answer<'a, RevocationReceipt> {
+        Box::pin(grants::revoke_mine(&self.core, ctx, caller, subject, id))
+    }
+
+    fn ready(&self) -> bool {
+        self.is_ready()
+    }
+}
+
+impl Vault {
+    /// C2, on whichever evidence was presented.
+    async fn verify(
+        &self,
+        ctx: Ctx,
+        caller: &AuthenticatedServer,
+        input: SubjectInput,
+    ) -> Result<VerifiedSubject, SubjectRefused> {
+        let server = caller.server();
+        let issuer: &Arc<Issuer> = self
+            .core
+            .registry
+            .issuer(&server.issuer)
+            .ok_or(SubjectRefused::Issuer)?;
+        match input {
+            SubjectInput::Token(token) => {
+                self.core
+                    .upstream
+                    .verify_subject(&token, server, issuer, ctx.now)
+                    .await
+            }
+            SubjectInput::Asserted {
+                iss,
+                values,
+                client,
+            } => {
+                let subject = Subject::new(values).map_err(|_| SubjectRefused::Assertion)?;
+                let client = client.map_or(McpClient::Unnamed, McpClient::Asserted);
+                VerifiedSubject::check_assertion(server, issuer, (&iss, subject), client, ctx.now)
+            }
+        }
+    }
+}
+
+const fn subject_code(refused: SubjectRefused) -> &'static str {
+    match refused {
+        SubjectRefused::Malformed => "malformed",
+        SubjectRefused::Signature => "signature",
+        SubjectRefused::NotAnAccessToken => "not-an-access-token",
+        SubjectRefused::Issuer => "issuer",
+        SubjectRefused::Audience => "audience",
+        SubjectRefused::Time => "time",
+        SubjectRefused::Subject => "subject",
+        SubjectRefused::Assertion => "assertion",
+        SubjectRefused::KeysUnavailable => "keys-unavailable",
+    }
+}
