@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::{Actor, Context, Handler, Message, ResponseFuture};
@@ -28,6 +29,19 @@ struct Watch(ElicitationId);
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Changed(ElicitationId);
+
+/// The process is stopping: nobody waits any longer.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Release;
+
+impl Handler<Release> for ElicitationShard {
+    type Result = ();
+
+    fn handle(&mut self, _: Release, _: &mut Self::Context) {
+        self.waiting.clear();
+    }
+}
 
 impl Handler<Watch> for ElicitationShard {
     type Result = ResponseFuture<()>;
@@ -58,9 +72,21 @@ impl Handler<Changed> for ElicitationShard {
 #[derive(Clone)]
 pub(crate) struct Elicitations {
     shards: Arc<[Slot<ElicitationShard>]>,
+    draining: Arc<AtomicBool>,
 }
 
 impl Elicitations {
+    /// Lets everybody go who waits, and lets nobody wait from now on.
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+        self.shards.iter().for_each(|shard| shard.hint(Release));
+    }
+
+    /// Whether the process is stopping.
+    pub(crate) fn draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
     /// Starts the shards.
     pub(crate) fn start(stage: &Stage) -> Self {
         let shard = |_| {
@@ -70,6 +96,7 @@ impl Elicitations {
         };
         Self {
             shards: (0..SHARDS).map(shard).collect(),
+            draining: Arc::default(),
         }
     }
 

@@ -4,15 +4,18 @@ mod admin;
 mod browser;
 mod server;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use actix_rt::ArbiterHandle;
 use domain::{
-    AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal, Registry, RequestId, VaultId,
+    AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal, Registry, RequestId,
+    ServerSlug, VaultId,
 };
 use secret::Entropy;
 use storage::{Health, Holder, Store};
+use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::audit::{AuditError, AuditLog};
@@ -53,6 +56,8 @@ pub struct Parts {
     pub public_url: Url,
     /// Version of the program.
     pub version: &'static str,
+    /// Requests of one server that may wait for a person at the same time.
+    pub waits_per_server: usize,
 }
 
 /// A running vault. Cheap to clone; all clones are the same vault.
@@ -64,6 +69,7 @@ pub struct Vault {
     pub(crate) desks: Desks,
     janitor: JanitorHandle,
     vitals: Arc<Vitals>,
+    waits: Arc<HashMap<ServerSlug, Semaphore>>,
     version: &'static str,
 }
 
@@ -105,6 +111,12 @@ impl Vault {
             elicitations: Elicitations::start(&shards),
             desks: desk_handles,
             janitor: JanitorHandle::start(Arc::clone(&core), desks),
+            waits: Arc::new(
+                core.registry
+                    .servers()
+                    .map(|server| (server.slug.clone(), Semaphore::new(parts.waits_per_server)))
+                    .collect(),
+            ),
             core,
             vitals,
             version: parts.version,
@@ -132,6 +144,11 @@ impl Vault {
     /// [`Refusal::Busy`] when the janitor does not answer in time.
     pub async fn sweep(&self) -> Result<(), Refusal> {
         self.janitor.sweep().await
+    }
+
+    /// Lets requests go that wait for a person; the first thing to do when the process stops.
+    pub fn drain(&self) {
+        self.elicitations.drain();
     }
 
     /// Closes the store after its last commit. Nothing can be committed afterwards.

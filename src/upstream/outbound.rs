@@ -9,6 +9,7 @@ use std::time::Duration;
 use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use http::{Request, StatusCode};
 use secret::SecretBytes;
+use tokio::runtime::Handle;
 use url::Url;
 
 use crate::address::{AddressPolicy, Forbidden};
@@ -31,6 +32,7 @@ const FIRST_BODY: usize = 16 * 1024;
 pub struct Outbound {
     client: reqwest::Client,
     policy: Arc<AddressPolicy>,
+    runtime: Option<Handle>,
 }
 
 /// The client could not be made.
@@ -143,7 +145,19 @@ impl Outbound {
             .pool_idle_timeout(IDLE)
             .build()
             .map_err(OutboundError)?;
-        Ok(Self { client, policy })
+        Ok(Self {
+            client,
+            policy,
+            runtime: None,
+        })
+    }
+
+    /// The same client with all its work on `runtime`. A connection lives on the runtime that opened it, so without this a
+    /// worker of a listener that stops would take connections of others with it; and a call goes on when its caller is gone.
+    #[must_use]
+    pub fn running_on(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
     }
 
     /// Whether `url` could be spoken to, as far as that shows without resolving its name.
@@ -158,7 +172,14 @@ impl Outbound {
         url: &Url,
         request: Request<Vec<u8>>,
     ) -> Result<Answer, CallFailure> {
-        let answer = self.send(kind, url, request).await;
+        let answer = match &self.runtime {
+            Some(runtime) => {
+                let (client, url) = (self.clone(), url.clone());
+                let work = runtime.spawn(async move { client.send(kind, &url, request).await });
+                work.await.unwrap_or(Err(CallFailure::Interrupted))
+            }
+            None => self.send(kind, url, request).await,
+        };
         if let Err(failure) = &answer {
             tracing::warn!(upstream.host = url.host_str(), call = ?kind, reason = %failure, "upstream call failed");
         }

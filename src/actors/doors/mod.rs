@@ -53,6 +53,9 @@ pub enum Refusal {
     /// The same Idempotency-Key was used with other parameters.
     #[error("the Idempotency-Key was used for another request")]
     IdempotencyConflict,
+    /// The server has as many live keys as it may have; revoke one first.
+    #[error("the server has two live keys already; revoke one first")]
+    KeyLimit,
     /// Too many elicitations for this server and person.
     #[error("too many requests; try again later")]
     TooMany {

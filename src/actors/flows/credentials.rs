@@ -102,9 +102,7 @@ pub(crate) async fn new_key(
             .filter(|key| key.revoked.is_none())
             .count();
         if live >= LIVE_KEYS {
-            return Err(Refusal::TooMany {
-                retry_after: std::time::Duration::ZERO,
-            });
+            return Err(Refusal::KeyLimit);
         }
     }
     let class = if server.is_some() {

@@ -140,6 +140,9 @@ async fn store_new(core: &Core, ctx: Ctx, facts: &Elicitation) -> Result<(), Ste
         (live.value, live.revision)
     });
     list.prune(ctx.now);
+    if list.is_full() {
+        forget_ended(core, ctx, &mut list).await?;
+    }
     list.room(ctx.now)
         .map_err(|retry_after| Refusal::TooMany { retry_after })?;
     list.elicitations.push(LiveOne {
@@ -156,6 +159,21 @@ async fn store_new(core: &Core, ctx: Ctx, facts: &Elicitation) -> Result<(), Ste
         &(),
     );
     Ok(changes.commit(&*core.store).await?)
+}
+
+/// Takes those out of the list that have ended before their time.
+async fn forget_ended(core: &Core, ctx: Ctx, list: &mut LiveList) -> Result<(), Refusal> {
+    let mut live = Vec::with_capacity(list.elicitations.len());
+    for one in list.elicitations.drain(..) {
+        if load(core, one.id)
+            .await?
+            .is_some_and(|row| !row.value.is_over(ctx.now))
+        {
+            live.push(one);
+        }
+    }
+    list.elicitations = live;
+    Ok(())
 }
 
 /// The answer to a repeated request.
@@ -323,6 +341,12 @@ pub(crate) async fn watch(
         let seen = Ctx { now, ..ctx };
         if row.value.is_over(now) || deadline.passed(now) {
             return Ok(view(core, &row.value, seen));
+        }
+        if watchers.draining() {
+            // Another process will know more in a moment.
+            return Err(Refusal::Busy {
+                retry_after: Duration::from_secs(1),
+            });
         }
         if !early {
             changed.await;

@@ -155,7 +155,7 @@ pub(crate) async fn finish(
         Ok(login) => login,
         Err(reason) => return Ok(Err(failed(core, ctx, &issuer, reason, flow).await?)),
     };
-    let Some(cookie) = begin_session(core, ctx, &pre, &login).await? else {
+    let Some(cookie) = begin_session(core, ctx, (&pre, &login), cookies).await? else {
         return Ok(Err(failed(
             core,
             ctx,
@@ -220,8 +220,8 @@ async fn verify(
 async fn begin_session(
     core: &Core,
     ctx: Ctx,
-    pre: &PreLogin,
-    login: &VerifiedLogin,
+    (pre, login): (&PreLogin, &VerifiedLogin),
+    cookies: &Cookies,
 ) -> Result<Option<SessionCookie>, Refusal> {
     let cookie = SessionCookie::generate(&*core.entropy);
     let id = core.lookup(crypto::LookupLabel::Session, cookie.as_bytes());
@@ -239,6 +239,13 @@ async fn begin_session(
     };
     let used = core.lookup(crypto::LookupLabel::State, pre.state.as_bytes());
     let mut changes = Changes::default();
+    if let Some(before) = walk::session(core, ctx.now, cookies).await? {
+        // Whoever was signed in in this browser before is so no longer.
+        changes.delete(
+            rows::keys::session(&before.open.session.id),
+            before.row.revision,
+        );
+    }
     changes.create(rows::keys::session(&id), &row);
     changes.create(rows::keys::used_login(&used), &pre.expires);
     changes.create(

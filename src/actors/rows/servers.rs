@@ -52,6 +52,11 @@ impl LiveList {
         self.elicitations.retain(|one| !one.ends.passed(now));
     }
 
+    /// Whether it is as long as it may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.elicitations.len() >= Self::MAX
+    }
+
     /// Whether one more is allowed; otherwise how long to wait.
     ///
     /// # Errors
@@ -68,7 +73,7 @@ impl LiveList {
                 .first()
                 .map_or(minute, |one| one.created.plus(minute).left(now)));
         }
-        if self.elicitations.len() >= Self::MAX {
+        if self.is_full() {
             return Err(self
                 .elicitations
                 .first()

@@ -91,13 +91,29 @@ impl ServerDoor for Vault {
         subject: &'a VerifiedSubject,
         request: (ElicitationId, Duration),
     ) -> Answer<'a, ElicitationView> {
-        Box::pin(elicit::watch(
-            &self.core,
-            &self.elicitations,
-            ctx,
-            (caller, subject),
-            request,
-        ))
+        Box::pin(async move {
+            let busy = || Refusal::Busy {
+                retry_after: Duration::from_secs(5),
+            };
+            let places = self
+                .waits
+                .get(&caller.server().slug)
+                .ok_or(Refusal::Internal)?;
+            // A look takes no place; only those who wait are counted.
+            let _place = if request.1.is_zero() {
+                None
+            } else {
+                Some(places.try_acquire().map_err(|_| busy())?)
+            };
+            elicit::watch(
+                &self.core,
+                &self.elicitations,
+                ctx,
+                (caller, subject),
+                request,
+            )
+            .await
+        })
     }
 
     fn cancel_elicitation<'a>(
