@@ -1,0 +1,174 @@
+//! Our cookies: read strictly, written in one place.
+//!
+//! Names with the prefix `__Host-` cannot be planted by a neighbouring host (RFC 6265bis section 4.1.3.2), so a double of
+//! one of ours means that somebody is at work, and the request is refused. Cookies of others are none of our business.
+
+use actix_web::HttpResponseBuilder;
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actors::doors::{Cookies, cookie_digits};
+use domain::{BrowserFlow, BrowserFlowId, BrowserSession};
+use secret::{BrowserCookie, SessionCookie};
+use zeroize::Zeroizing;
+
+/// Start of all our names.
+const OURS: &str = "__Host-sr_";
+const SESSION: &str = "__Host-sr_s";
+const PRE_LOGIN: &str = "__Host-sr_l";
+const FLOW: &str = "__Host-sr_f_";
+/// Most flow cookies that one browser keeps.
+const MAX_FLOWS: usize = 5;
+/// Longest value of ours, bytes: all cookies of a browser stay below 2 kB.
+const MAX_VALUE: usize = 1024;
+/// Life of the pre-login cookie, seconds.
+const PRE_LOGIN_LIFE: u64 = 10 * 60;
+
+/// One of our cookies came twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DoubleCookie;
+
+/// Our cookies of one request.
+pub(crate) struct Jar {
+    /// Those whose values can be ours.
+    pub(crate) cookies: Cookies,
+    /// Digits in the names of all flow cookies, in the browser's order: oldest first (RFC 6265 section 5.4).
+    flows: Vec<Box<str>>,
+}
+
+impl Jar {
+    /// Reads all `Cookie` headers. A value that cannot be ours counts as absent.
+    ///
+    /// # Errors
+    /// [`DoubleCookie`].
+    pub(crate) fn read(headers: &HeaderMap) -> Result<Self, DoubleCookie> {
+        let mut jar = Self {
+            cookies: Cookies::default(),
+            flows: Vec::new(),
+        };
+        let mut seen: Vec<&str> = Vec::new();
+        let lines = headers.get_all(header::COOKIE).map(HeaderValue::as_bytes);
+        for pair in lines.flat_map(|line| line.split(|byte| *byte == b';')) {
+            let Some((name, value)) = ours(pair) else {
+                continue;
+            };
+            if seen.contains(&name) {
+                return Err(DoubleCookie);
+            }
+            seen.push(name);
+            jar.take(name, value);
+        }
+        Ok(jar)
+    }
+
+    fn take(&mut self, name: &str, value: &str) {
+        if name == SESSION {
+            self.cookies.session = SessionCookie::parse(value).ok();
+        } else if name == PRE_LOGIN {
+            self.cookies.pre_login = is_plain(value).then(|| value.into());
+        } else if let Some(digits) = name.strip_prefix(FLOW).filter(|digits| is_digits(digits)) {
+            self.flows.push(digits.into());
+            if let Ok(cookie) = BrowserCookie::parse(value) {
+                self.cookies.flows.push((digits.into(), cookie));
+            }
+        }
+    }
+
+    /// Sets the cookie of a new flow; the oldest ones make room for it.
+    pub(crate) fn set_flow(
+        &self,
+        answer: &mut HttpResponseBuilder,
+        flow: BrowserFlowId,
+        cookie: &BrowserCookie,
+    ) {
+        let digits = cookie_digits(flow);
+        let others: Vec<_> = self
+            .flows
+            .iter()
+            .filter(|other| ***other != *digits)
+            .collect();
+        let surplus = (others.len() + 1).saturating_sub(MAX_FLOWS);
+        for old in others.into_iter().take(surplus) {
+            set(answer, &format!("{FLOW}{old}"), "", 0);
+        }
+        let life = BrowserFlow::COOKIE_LIFE.as_secs();
+        set(answer, &format!("{FLOW}{digits}"), &cookie.to_text(), life);
+    }
+
+    /// Ends the session; without a flow to go on with, every flow too.
+    pub(crate) fn sign_out(&self, answer: &mut HttpResponseBuilder, keep_flows: bool) {
+        set(answer, SESSION, "", 0);
+        remove_pre_login(answer);
+        let flows = self.flows.iter().filter(|_| !keep_flows);
+        for digits in flows {
+            set(answer, &format!("{FLOW}{digits}"), "", 0);
+        }
+    }
+}
+
+/// Sets the session cookie after a login and removes the pre-login cookie.
+pub(crate) fn sign_in(answer: &mut HttpResponseBuilder, cookie: &SessionCookie) {
+    set(
+        answer,
+        SESSION,
+        &cookie.to_text(),
+        BrowserSession::LIFE.as_secs(),
+    );
+    remove_pre_login(answer);
+}
+
+/// Sets the pre-login cookie. `false`: its text cannot be a cookie value, and nothing was set.
+#[must_use]
+pub(crate) fn set_pre_login(answer: &mut HttpResponseBuilder, sealed: &str) -> bool {
+    if is_plain(sealed) {
+        set(answer, PRE_LOGIN, sealed, PRE_LOGIN_LIFE);
+    }
+    is_plain(sealed)
+}
+
+/// Removes the pre-login cookie: a login is answered once.
+pub(crate) fn remove_pre_login(answer: &mut HttpResponseBuilder) {
+    set(answer, PRE_LOGIN, "", 0);
+}
+
+/// The one writer. `Lax`, because a `Strict` cookie is not sent on the way back from a provider. `Secure` holds on loopback
+/// http too: browsers take it there.
+fn set(answer: &mut HttpResponseBuilder, name: &str, value: &str, life_s: u64) {
+    let line = Zeroizing::new(format!(
+        "{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={life_s}"
+    ));
+    if let Ok(mut line) = HeaderValue::from_str(&line) {
+        line.set_sensitive(true); // keeps it out of debug output
+        answer.append_header((header::SET_COOKIE, line));
+    }
+}
+
+/// Name and value of a cookie of ours.
+fn ours(pair: &[u8]) -> Option<(&str, &str)> {
+    let pair = pair.trim_ascii();
+    if !pair.starts_with(OURS.as_bytes()) {
+        return None;
+    }
+    // What is not text is still a double of its name, so only the value is dropped.
+    let end = pair
+        .iter()
+        .position(|byte| *byte == b'=')
+        .unwrap_or(pair.len());
+    let (name, value) = pair.split_at_checked(end)?;
+    let name = std::str::from_utf8(name).ok()?.trim_end();
+    let value = std::str::from_utf8(value)
+        .unwrap_or("")
+        .strip_prefix('=')
+        .unwrap_or("");
+    Some((name, value))
+}
+
+/// Sealed text: base64url, maybe in parts joined by dots.
+fn is_plain(value: &str) -> bool {
+    (1..=MAX_VALUE).contains(&value.len())
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn is_digits(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}

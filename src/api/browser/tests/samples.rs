@@ -1,0 +1,127 @@
+//! Things to show: one server, one provider, one issuer, one person.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actors::doors::{AskView, PersonView, Tokens};
+use domain::{
+    AccessTokenRules, AccountSource, ClientAuth, Endpoints, Issuer, IssuerSlug, IssuerUrl,
+    McpClient, OauthClient, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo, ScopeSet, Server,
+    ServerSlug, SubjectMode, TenantSlug,
+};
+use url::Url;
+
+/// Markup that would run if anybody wrote it into a page.
+pub(super) const HOSTILE: &str = "<script>alert(1)</script>";
+
+fn tenant() -> TenantSlug {
+    TenantSlug::parse("northwind").expect("a slug")
+}
+
+fn client() -> OauthClient {
+    OauthClient {
+        id: "vault".into(),
+        auth: ClientAuth::Public,
+    }
+}
+
+pub(super) fn scopes(list: &str) -> ScopeSet {
+    ScopeSet::parse_list(list, ' ').expect("scopes")
+}
+
+pub(super) fn issuer() -> Arc<Issuer> {
+    Arc::new(Issuer {
+        slug: IssuerSlug::parse("staff").expect("a slug"),
+        tenant: tenant(),
+        url: IssuerUrl::parse("https://login.northwind.example/realm").expect("an issuer"),
+        client: client(),
+        algorithms: Vec::new(),
+        subject_claims: vec!["sub".into()],
+        id_token_claims: vec!["sub".into()],
+        login_scopes: scopes("openid"),
+        access_tokens: AccessTokenRules {
+            require_at_jwt: true,
+            leeway: Duration::ZERO,
+            max_age: Duration::from_secs(3600),
+            several_audiences: false,
+        },
+        site: Some("northwind.example".into()),
+    })
+}
+
+pub(super) fn server() -> Arc<Server> {
+    Arc::new(Server {
+        slug: ServerSlug::parse("notes").expect("a slug"),
+        tenant: tenant(),
+        name: "Release <b>notes".into(),
+        resource: "https://notes.mcp.northwind.example/mcp".into(),
+        issuer: IssuerSlug::parse("staff").expect("a slug"),
+        subject_mode: SubjectMode::Token,
+        allowed: Vec::new(),
+        site: Some("northwind.example".into()),
+    })
+}
+
+pub(super) fn provider() -> Arc<Provider> {
+    let scope = |name: &str, effect, words: Option<&str>| ScopeInfo {
+        name: name.into(),
+        effect,
+        words: words.map(Into::into),
+    };
+    Arc::new(Provider {
+        slug: ProviderSlug::parse("github").expect("a slug"),
+        tenant: tenant(),
+        name: "GitHub".into(),
+        client: client(),
+        endpoints: Endpoints::Pinned {
+            authorization: Url::parse("https://github.example/login/authorize").expect("a URL"),
+            token: Url::parse("https://github.example/token").expect("a URL"),
+            revocation: None,
+            issuer: None,
+            iss_required: false,
+        },
+        pkce: Pkce::S256,
+        scope_joiner: " ".into(),
+        scopes: vec![
+            scope("repo:read", ScopeEffect::See, Some("your repositories")),
+            scope("repo:write", ScopeEffect::Change, Some("your code")),
+            scope("odd", ScopeEffect::See, None),
+        ],
+        extra_scopes: scopes("offline_access"),
+        authorize_extra: Vec::new(),
+        token_extra: Vec::new(),
+        account: AccountSource::Unknown,
+        allowed_hosts: Vec::new(),
+        header_name: "Authorization".into(),
+        header_prefix: "Bearer ".into(),
+        site: None,
+        default_life_s: None,
+    })
+}
+
+pub(super) fn ask_view() -> AskView {
+    AskView {
+        server: server(),
+        provider: provider(),
+        authorization_endpoint: "https://github.example/login/authorize".into(),
+        issuer: issuer(),
+        person: PersonView {
+            name: Some("Ada L.".into()),
+            login: "ada@northwind.example".into(),
+        },
+        scopes: scopes("repo:read repo:write"),
+        client: McpClient::Asserted("https://client.example/".into()),
+        reason: Some(HOSTILE.into()),
+        left: Duration::from_secs(9 * 60 + 1),
+        reference: "7QK4-2M9D".into(),
+    }
+}
+
+pub(super) fn tokens() -> Tokens {
+    Tokens {
+        yes: "csrf-yes".into(),
+        no: "csrf-no".into(),
+        again: "csrf-again".into(),
+        sign_out: "csrf-out".into(),
+    }
+}

@@ -1,0 +1,299 @@
+//! What the door knows, put into the views of the pages room.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actors::doors::{AskView, FlowPage, PersonView, Tokens};
+use domain::{BrowserFlowId, FailureCode, LoginRefused, McpClient, ScopeEffect, ScopeSet};
+use pages::{
+    Address, ArrivalView, Cause, Client, ConfirmView, ConsentView, DeclinedView, Deed, DoneView,
+    ErrorView, Exact, ExpiredView, Form, Href, HrefError, LeavingView, MismatchView, Page, Person,
+    Quote, Scope, SignInView, SignOut, Wording,
+};
+use url::Url;
+
+use super::answer::flow_path;
+use super::settings::authority;
+
+/// Stands in for the name of an account that the provider did not name.
+const UNNAMED: &str = "another account";
+
+/// A page of a flow and the status it goes out with.
+pub(crate) struct FlowView {
+    pub(crate) status: StatusCode,
+    pub(crate) page: Box<dyn Page>,
+}
+
+impl FlowView {
+    /// The page that `page` describes; `wrong` marks its tick as forgotten.
+    ///
+    /// # Errors
+    /// [`HrefError`] when an address of ours were no link, which cannot be.
+    pub(crate) fn of(flow: BrowserFlowId, page: FlowPage, wrong: bool) -> Result<Self, HrefError> {
+        let status = match &page {
+            FlowPage::Mismatch { .. } => StatusCode::FORBIDDEN,
+            FlowPage::Gone => StatusCode::NOT_FOUND,
+            _ if wrong => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => StatusCode::OK,
+        };
+        let at = Paths(flow);
+        let page: Box<dyn Page> = match page {
+            FlowPage::SignIn { issuer, yes } => Box::new(SignInView {
+                issuer: address(&origin_of(issuer.url.as_str()), issuer.site.as_deref()),
+                start: at.form("login", &yes),
+            }),
+            FlowPage::Mismatch { sign_out } => Box::new(MismatchView {
+                sign_out: at.sign_out(&sign_out),
+            }),
+            FlowPage::Consent { ask, tokens } => Box::new(consent(&at, &ask, &tokens, wrong)),
+            FlowPage::Leaving { ask } => {
+                let go_on = Href::new(format!("{}/leaving", flow_path(flow)))?;
+                Box::new(leaving(
+                    &ask,
+                    &ask.authorization_endpoint,
+                    go_on,
+                    Href::new(flow_path(flow))?,
+                ))
+            }
+            FlowPage::Working => Box::new(ArrivalView {
+                next: Href::new(flow_path(flow))?,
+            }),
+            FlowPage::Confirm {
+                ask,
+                account,
+                replaces,
+                granted,
+                tokens,
+            } => {
+                let mut view = confirm(&at, &ask, &granted, &tokens);
+                view.account = account.map(Into::into);
+                view.changed_from =
+                    replaces.map(|name| name.map_or_else(|| UNNAMED.into(), Into::into));
+                view.wrong = wrong;
+                Box::new(view)
+            }
+            FlowPage::Done { ask, account } => Box::new(DoneView {
+                account: account.map(Into::into),
+                provider: ask.provider.name.as_ref().into(),
+                server: server(&ask.server),
+                person: person(&ask.person),
+            }),
+            FlowPage::Declined { server, provider } => Box::new(DeclinedView {
+                server: server.name.as_ref().into(),
+                provider: provider.name.as_ref().into(),
+            }),
+            FlowPage::Failed {
+                code,
+                reference,
+                tokens,
+            } => Box::new(ErrorView {
+                cause: failure_cause(code),
+                code: code.as_str().to_owned(),
+                reference: reference.into(),
+                again: tokens
+                    .as_ref()
+                    .map(|tokens| at.form("again", &tokens.again)),
+                stop: tokens.as_ref().map(|tokens| at.form("decline", &tokens.no)),
+            }),
+            FlowPage::Gone => Box::new(ExpiredView),
+        };
+        Ok(Self { status, page })
+    }
+}
+
+/// The forms of one flow.
+struct Paths(BrowserFlowId);
+
+impl Paths {
+    fn form(&self, deed: &str, csrf: &str) -> Form {
+        Form::new(format!("{}/{deed}", flow_path(self.0)), csrf)
+    }
+
+    fn sign_out(&self, csrf: &str) -> SignOut {
+        SignOut {
+            form: Form::new("/session/end", csrf),
+            flow: Some(self.0.to_string()),
+        }
+    }
+}
+
+fn consent(at: &Paths, ask: &AskView, tokens: &Tokens, wrong: bool) -> ConsentView {
+    ConsentView {
+        server: server(&ask.server),
+        provider: provider(ask),
+        person: person(&ask.person),
+        scopes: scopes(ask, &ask.scopes),
+        // We keep what the provider gives, refresh token included, until the person ends it: say no less than that.
+        duration: pages::Duration::Offline,
+        exact: Exact {
+            server: ask.server.resource.as_ref().into(),
+            provider: ask.authorization_endpoint.as_ref().into(),
+            issuer: ask.issuer.url.as_str().to_owned(),
+            client: client(&ask.client),
+        },
+        reason: ask.reason.as_deref().map(|text| Quote {
+            text: text.to_owned(),
+            lang: None,
+        }),
+        yes: at.form("consent", &tokens.yes),
+        no: at.form("decline", &tokens.no),
+        sign_out: at.sign_out(&tokens.sign_out),
+        wrong,
+        minutes_left: minutes(ask.left),
+        reference: ask.reference.as_ref().into(),
+    }
+}
+
+fn confirm(at: &Paths, ask: &AskView, granted: &ScopeSet, tokens: &Tokens) -> ConfirmView {
+    // What the provider file always asks for is no surprise, though no server named it.
+    let extra = granted
+        .without(&ask.scopes)
+        .without(&ask.provider.extra_scopes);
+    ConfirmView {
+        account: None,
+        changed_from: None,
+        provider: provider(ask),
+        server: server(&ask.server),
+        person: person(&ask.person),
+        allowed: scopes(ask, &granted.without(&extra)),
+        missing: scopes(ask, &ask.scopes.without(granted)),
+        extra: scopes(ask, &extra),
+        yes: at.form("confirm", &tokens.yes),
+        no: at.form("decline", &tokens.no),
+        again: at.form("again", &tokens.again),
+        wrong: false,
+        reference: ask.reference.as_ref().into(),
+    }
+}
+
+/// The leaving page; `to` is where its link leads in the end.
+pub(crate) fn leaving(ask: &AskView, to: &str, href: Href, back: Href) -> LeavingView {
+    LeavingView {
+        provider: ask.provider.name.as_ref().into(),
+        address: address(&origin_of(to), ask.provider.site.as_deref()),
+        href,
+        back,
+    }
+}
+
+fn server(server: &domain::Server) -> pages::Server {
+    pages::Server {
+        name: server.name.as_ref().into(),
+        address: address(&host_of(&server.resource), server.site.as_deref()),
+    }
+}
+
+fn provider(ask: &AskView) -> pages::Provider {
+    pages::Provider {
+        name: ask.provider.name.as_ref().into(),
+        address: address(
+            &host_of(&ask.authorization_endpoint),
+            ask.provider.site.as_deref(),
+        ),
+    }
+}
+
+fn person(person: &PersonView) -> Person {
+    Person {
+        name: person.name.as_deref().map(Into::into),
+        login: person.login.as_ref().into(),
+    }
+}
+
+fn client(client: &McpClient) -> Option<Client> {
+    match client {
+        McpClient::Verified(id) => Some(Client::Verified(id.as_ref().into())),
+        McpClient::Asserted(id) => Some(Client::Asserted(id.as_ref().into())),
+        McpClient::Unnamed => None,
+    }
+}
+
+fn scopes(ask: &AskView, set: &ScopeSet) -> Vec<Scope> {
+    let wording = |name: &str| {
+        let info = ask.provider.scope(name)?;
+        let words = info.words.as_deref()?.to_owned();
+        let deed = match info.effect {
+            ScopeEffect::See => Deed::See,
+            ScopeEffect::Change => Deed::Change,
+        };
+        Some(Wording { deed, words })
+    };
+    let scope = |name: &str| Scope {
+        raw: name.to_owned(),
+        wording: wording(name),
+    };
+    set.iter().map(scope).collect()
+}
+
+fn address(text: &str, site: Option<&str>) -> Address {
+    Address {
+        text: text.to_owned(),
+        site: site.map(Into::into),
+    }
+}
+
+/// Scheme, host and port of an address, the host in ASCII; the text itself where it is no web address.
+pub(crate) fn origin_of(address: &str) -> String {
+    let origin = Url::parse(address)
+        .ok()
+        .map(|url| url.origin())
+        .filter(url::Origin::is_tuple);
+    origin.map_or_else(|| address.to_owned(), |origin| origin.ascii_serialization())
+}
+
+/// Host and port of an address, as [`origin_of`].
+fn host_of(address: &str) -> String {
+    let host = Url::parse(address)
+        .ok()
+        .and_then(|url| authority(&url.origin()));
+    host.unwrap_or_else(|| address.to_owned())
+}
+
+/// Whole minutes, begun ones included.
+fn minutes(left: Duration) -> u32 {
+    let minutes = left.as_millis().div_ceil(60_000);
+    u32::try_from(minutes).unwrap_or(u32::MAX).max(1)
+}
+
+/// What happened, in the words of our list.
+pub(crate) fn failure_cause(code: FailureCode) -> Cause {
+    match code {
+        FailureCode::WrongBrowser => Cause::Browser,
+        FailureCode::ProviderRefused => Cause::Refused,
+        FailureCode::ProviderUnreachable => Cause::Timeout,
+        FailureCode::ProviderMisconfigured => Cause::Operator,
+        FailureCode::WrongCallback
+        | FailureCode::ProviderUnreadable
+        | FailureCode::Interrupted
+        | FailureCode::NotConfirmed
+        | FailureCode::TooManyMismatches => Cause::Generic,
+    }
+}
+
+/// Status, words and code for a login that did not work.
+pub(crate) fn login_failure(reason: LoginRefused) -> (StatusCode, Cause, &'static str) {
+    match reason {
+        LoginRefused::NotStartedHere => (
+            StatusCode::BAD_REQUEST,
+            Cause::Browser,
+            "login-not-started-here",
+        ),
+        LoginRefused::WrongAnswer => (
+            StatusCode::BAD_REQUEST,
+            Cause::Generic,
+            "login-wrong-answer",
+        ),
+        LoginRefused::Refused => (StatusCode::FORBIDDEN, Cause::Generic, "login-refused"),
+        LoginRefused::IdToken => (StatusCode::FORBIDDEN, Cause::Generic, "login-id-token"),
+        LoginRefused::Unreachable => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            Cause::Timeout,
+            "login-unreachable",
+        ),
+        LoginRefused::Misconfigured => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Cause::Operator,
+            "login-misconfigured",
+        ),
+    }
+}

@@ -1,0 +1,291 @@
+//! The walk of one flow: its page, the leaving page and the forms.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderName;
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse, web};
+use actors::doors::{FlowPage, Posted, PostedForm, reference};
+use domain::BrowserFlowId;
+use pages::{Cause, ErrorView, SignedOutView};
+
+use super::App;
+use super::answer::{Early, Outcome, Visit, flow_path, see_other};
+use super::cookies::{self, Jar};
+use super::forms::{self, Extra, Fields, FormFault};
+use super::metadata::Came;
+use super::settings::LeavingPage;
+use super::views::{FlowView, failure_cause};
+
+/// `GET /f/{flow}`.
+pub(crate) async fn page(request: HttpRequest, app: web::Data<App>) -> HttpResponse {
+    look(&Visit::of(&request, &app))
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+async fn look(visit: &Visit<'_>) -> Outcome {
+    let came = visit.check_page()?;
+    let flow = visit.flow()?;
+    if came == Came::Elsewhere {
+        return visit.landing(flow_path(flow));
+    }
+    let jar = visit.jar()?;
+    let page = visit.app.door.page(visit.ctx, flow, &jar.cookies).await;
+    show(
+        visit,
+        flow,
+        page.map_err(|refusal| visit.refused(refusal))?,
+        false,
+    )
+}
+
+fn show(visit: &Visit<'_>, flow: BrowserFlowId, page: FlowPage, wrong: bool) -> Outcome {
+    let view = FlowView::of(flow, page, wrong)
+        .map_err(|_| visit.internal("an address that is no link"))?;
+    Ok(visit.page(HttpResponse::build(view.status), view.page.as_ref()))
+}
+
+/// `GET /f/{flow}/leaving`: the page between consent and the provider.
+pub(crate) async fn leaving(request: HttpRequest, app: web::Data<App>) -> HttpResponse {
+    leave(&Visit::of(&request, &app))
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+async fn leave(visit: &Visit<'_>) -> Outcome {
+    let came = visit.check_page()?;
+    let flow = visit.flow()?;
+    if came == Came::Elsewhere {
+        return visit.landing(format!("{}/leaving", flow_path(flow)));
+    }
+    let jar = visit.jar()?;
+    let leaving = visit.app.door.leaving(visit.ctx, flow, &jar.cookies).await;
+    let leaving = match leaving.map_err(|refusal| visit.refused(refusal))? {
+        Some(Ok(leaving)) => leaving,
+        Some(Err(code)) => {
+            let view = ErrorView {
+                cause: failure_cause(code),
+                code: code.as_str().to_owned(),
+                reference: reference(visit.ctx.request),
+                again: None,
+                stop: None,
+            };
+            return Ok(visit.page(HttpResponse::Ok(), &view));
+        }
+        // Nobody is on the way to a provider here; the flow's own page says what is.
+        None => return Ok(see_other(HttpResponse::SeeOther(), &flow_path(flow))),
+    };
+    let href = visit.href(leaving.url.as_str().to_owned())?;
+    let back = visit.href(flow_path(flow))?;
+    let view = super::views::leaving(&leaving.ask, leaving.url.as_str(), href.clone(), back);
+    let mut response = visit.page(HttpResponse::Ok(), &view);
+    if visit.app.settings.leaving_page() == LeavingPage::AtOnce {
+        visit.go_on(&mut response, &href)?;
+    }
+    Ok(response)
+}
+
+/// A posted form, read and ready for the door.
+struct Post {
+    flow: BrowserFlowId,
+    jar: Jar,
+    form: PostedForm,
+}
+
+/// Reads a form of a flow's page.
+async fn read(visit: &Visit<'_>, payload: Payload, extra: Extra) -> Result<Post, Early> {
+    let (jar, same_origin, fields) = read_any(visit, payload, extra).await?;
+    let form = posted(same_origin, fields);
+    Ok(Post {
+        flow: visit.flow()?,
+        jar,
+        form,
+    })
+}
+
+async fn read_any(
+    visit: &Visit<'_>,
+    payload: Payload,
+    extra: Extra,
+) -> Result<(Jar, bool, Fields), Early> {
+    let same_origin = visit.metadata().is_own_form(visit.app.settings.origin());
+    if visit.request.uri().query().is_some() {
+        return Err(visit
+            .error(StatusCode::BAD_REQUEST, Cause::Generic, "unexpected-query")
+            .into());
+    }
+    let jar = visit.jar()?;
+    let fields = forms::read(visit.request, payload, extra)
+        .await
+        .map_err(|fault| {
+            if fault == FormFault::Type && !same_origin {
+                return visit.form_refused();
+            }
+            let (status, code) = fault.answer();
+            visit.error(status, Cause::Generic, code)
+        })?;
+    Ok((jar, same_origin, fields))
+}
+
+fn posted(same_origin: bool, fields: Fields) -> PostedForm {
+    PostedForm {
+        same_origin,
+        csrf: fields.csrf,
+        ticked: fields.ticked,
+    }
+}
+
+/// F3: `POST /f/{flow}/login`.
+pub(crate) async fn login(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    start_login(&Visit::of(&request, &app), payload)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+async fn start_login(visit: &Visit<'_>, payload: Payload) -> Outcome {
+    let Post { flow, jar, form } = read(visit, payload, Extra::Nothing).await?;
+    let same_origin = form.same_origin;
+    let started = visit
+        .app
+        .door
+        .start_login(visit.ctx, flow, &jar.cookies, form)
+        .await;
+    match started.map_err(|refusal| visit.refused(refusal))? {
+        Some(started) => {
+            let mut answer = HttpResponse::SeeOther();
+            if !cookies::set_pre_login(&mut answer, &started.cookie) {
+                return Ok(visit.internal("a pre-login cookie that is no cookie value"));
+            }
+            Ok(see_other(answer, "/login/go"))
+        }
+        None if same_origin => Ok(visit.gone()),
+        None => Ok(visit.form_refused()),
+    }
+}
+
+/// F5: `POST /f/{flow}/consent`.
+pub(crate) async fn consent(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    post(&Visit::of(&request, &app), payload, Deed::Consent)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+/// F9: `POST /f/{flow}/confirm`.
+pub(crate) async fn confirm(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    post(&Visit::of(&request, &app), payload, Deed::Confirm)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+/// No: `POST /f/{flow}/decline`.
+pub(crate) async fn decline(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    post(&Visit::of(&request, &app), payload, Deed::Decline)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+/// Once more: `POST /f/{flow}/again`.
+pub(crate) async fn again(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    post(&Visit::of(&request, &app), payload, Deed::Again)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+/// What a form of a flow's page asks for.
+#[derive(Clone, Copy)]
+enum Deed {
+    Consent,
+    Confirm,
+    Decline,
+    Again,
+}
+
+async fn post(visit: &Visit<'_>, payload: Payload, deed: Deed) -> Outcome {
+    let extra = match deed {
+        Deed::Consent => Extra::Agree,
+        Deed::Confirm => Extra::Mine,
+        Deed::Decline | Deed::Again => Extra::Nothing,
+    };
+    let Post { flow, jar, form } = read(visit, payload, extra).await?;
+    let (door, cookies, ctx) = (&visit.app.door, &jar.cookies, visit.ctx);
+    let answer = match deed {
+        Deed::Consent => door.consent(ctx, flow, cookies, form).await,
+        Deed::Confirm => door.confirm(ctx, flow, cookies, form).await,
+        Deed::Decline => door.decline(ctx, flow, cookies, form).await,
+        Deed::Again => door.again(ctx, flow, cookies, form).await,
+    };
+    let path = flow_path(flow);
+    match answer.map_err(|refusal| visit.refused(refusal))? {
+        Posted::Page => Ok(see_other(HttpResponse::SeeOther(), &path)),
+        Posted::Leaving => Ok(see_other(
+            HttpResponse::SeeOther(),
+            &format!("{path}/leaving"),
+        )),
+        Posted::TickMissing(page) => show(visit, flow, *page, true),
+        Posted::Refused => Ok(visit.form_refused()),
+        Posted::Gone => Ok(visit.gone()),
+    }
+}
+
+/// `POST /session/end`.
+pub(crate) async fn sign_out(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    end_session(&Visit::of(&request, &app), payload)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+async fn end_session(visit: &Visit<'_>, payload: Payload) -> Outcome {
+    let (jar, same_origin, fields) = read_any(visit, payload, Extra::Flow).await?;
+    let flow = fields.flow;
+    let form = posted(same_origin, fields);
+    let answer = visit
+        .app
+        .door
+        .sign_out(visit.ctx, flow, &jar.cookies, form)
+        .await;
+    match answer.map_err(|refusal| visit.refused(refusal))? {
+        Posted::Refused => return Ok(visit.form_refused()),
+        Posted::Gone => return Ok(visit.gone()),
+        Posted::Page | Posted::Leaving | Posted::TickMissing(_) => {}
+    }
+    let status = if flow.is_some() {
+        StatusCode::SEE_OTHER
+    } else {
+        StatusCode::OK
+    };
+    let mut answer = HttpResponse::build(status);
+    jar.sign_out(&mut answer, flow.is_some());
+    // Not "cookies": that would clear the whole registrable domain, applications of others included.
+    answer.insert_header((
+        HeaderName::from_static("clear-site-data"),
+        "\"cache\", \"storage\"",
+    ));
+    Ok(match flow {
+        Some(flow) => see_other(answer, &flow_path(flow)),
+        None => visit.page(answer, &SignedOutView),
+    })
+}

@@ -1,0 +1,129 @@
+//! What only a real connection shows: a wait that ends with its client, and the peer of a Unix socket.
+
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::rt;
+use actix_web::rt::time::timeout;
+use actix_web::web::{self, ServiceConfig};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::admin::Operator;
+use super::door::Script;
+use crate::{AdminAuth, AdminSettings, admin_app, serve_tcp, serve_unix};
+
+/// Says that it was dropped.
+struct Tell(UnboundedSender<&'static str>);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        self.0.send("dropped").ok();
+    }
+}
+
+#[actix_web::test]
+async fn a_waiting_request_ends_with_its_client() {
+    let (sender, mut told) = unbounded_channel();
+    let app = move |config: &mut ServiceConfig| {
+        let sender = sender.clone();
+        config.default_service(web::to(move || {
+            let tell = Tell(sender.clone());
+            async move {
+                tell.0.send("waiting").ok();
+                std::future::pending::<()>().await;
+                drop(tell);
+                ""
+            }
+        }));
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = serve_tcp(app, listener, 1).unwrap();
+    let handle = server.handle();
+    let running = rt::spawn(server);
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await
+        .unwrap();
+    let patience = Duration::from_secs(20); // only so that a fault ends the test
+    assert_eq!(
+        timeout(patience, told.recv()).await.unwrap(),
+        Some("waiting")
+    );
+    drop(client);
+    assert_eq!(
+        timeout(patience, told.recv()).await.unwrap(),
+        Some("dropped")
+    );
+    handle.stop(false).await;
+    running.await.unwrap().unwrap();
+}
+
+/// Sends bytes to the api listener on a real socket and reads until it closes.
+async fn exchange(request: &[u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = serve_tcp(Script::new().app(), listener, 1).unwrap();
+    let handle = server.handle();
+    let running = rt::spawn(server);
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    // A reset after the answer is as good as a close.
+    client.read_to_end(&mut answer).await.ok();
+    handle.stop(false).await;
+    running.await.unwrap().unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+#[actix_web::test]
+async fn at_095_the_unread_body_of_a_refused_request_is_never_taken_for_a_request() {
+    let inner = "GET /healthz HTTP/1.1\r\nHost: inner\r\n\r\n";
+    let outer = format!(
+        "POST /v1/ensure HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{inner}GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        inner.len()
+    );
+    let answers = exchange(outer.as_bytes()).await;
+    assert!(answers.starts_with("HTTP/1.1 401"), "{answers}");
+    assert!(!answers.contains(r#"{"status":"ok"}"#), "{answers}");
+    for (both, status) in [
+        ("Content-Length: 4\r\nTransfer-Encoding: chunked", 400),
+        ("Content-Length: 4\r\nContent-Length: 5", 400),
+        ("Transfer-Encoding: chunked, gzip", 400),
+    ] {
+        let request =
+            format!("POST /v1/ensure HTTP/1.1\r\nHost: x\r\n{both}\r\n\r\n0\r\n\r\n{inner}");
+        let answers = exchange(request.as_bytes()).await;
+        assert!(
+            answers.starts_with(&format!("HTTP/1.1 {status}")),
+            "{both}: {answers}"
+        );
+        assert!(!answers.contains(r#"{"status":"ok"}"#), "{both}: {answers}");
+    }
+}
+
+#[actix_web::test]
+async fn the_admin_socket_asks_who_is_at_the_other_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = std::fs::metadata(folder.path()).unwrap().uid();
+    let settings = AdminSettings::new("https://api.vault.test", AdminAuth::PeerChecked);
+    let path = folder.path().join("admin.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let app = admin_app(Arc::new(Operator::new()), settings);
+    let server = serve_unix(app, listener, own).unwrap();
+    let handle = server.handle();
+    let running = rt::spawn(server);
+    let mut client = UnixStream::connect(&path).await.unwrap();
+    let request = b"GET /v1/servers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    client.write_all(request).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    handle.stop(false).await;
+    running.await.unwrap().unwrap();
+}

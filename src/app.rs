@@ -1,0 +1,389 @@
+//! A running Strongroom: rooms built from the bottom up, three listeners, and a stop in the opposite order.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::Arbiter;
+use actix_web::dev::ServerHandle;
+use actors::{AuditError, Parts, Vault};
+use api::browser::{BadConnectSettings, ConnectSettings, connect_app};
+use api::{AdminAuth, AdminSettings, ApiSettings, Caps};
+use domain::AuditAction;
+use tokio::runtime::Runtime;
+use upstream::{AddressPolicy, Network, Outbound, SystemResolver, Upstream};
+
+use crate::config::{Config, LeavingPage};
+use crate::foundation::{Foundation, Hands};
+
+/// The listeners cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address cannot be bound.
+    #[error("{what} cannot listen on {address}: {source}; is another strongroom running?")]
+    Bind {
+        /// Which listener.
+        what: &'static str,
+        /// Its address.
+        address: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The audit log.
+    #[error("{0}")]
+    Audit(#[from] AuditError),
+    /// The outbound client.
+    #[error("the outbound client cannot be built: {0}")]
+    Outbound(String),
+    /// The settings of the connect listener.
+    #[error("{0}")]
+    Connect(#[from] BadConnectSettings),
+    /// The runtime for outside work.
+    #[error("the runtime for outside work cannot be started: {0}")]
+    Runtime(#[source] std::io::Error),
+}
+
+/// A running Strongroom. Its listeners run on the actix system that called [`App::start`].
+pub struct App {
+    vault: Vault,
+    listeners: Vec<ServerHandle>,
+    addresses: Addresses,
+    arbiters: [Arbiter; 2],
+    io: Option<Runtime>,
+}
+
+/// Where a running Strongroom listens.
+#[derive(Debug, Clone)]
+pub struct Addresses {
+    /// Browsers.
+    pub connect: SocketAddr,
+    /// MCP servers.
+    pub api: SocketAddr,
+    /// Operators, on this machine.
+    pub admin_socket: PathBuf,
+    /// Operators with a key, on loopback; if asked for.
+    pub admin: Option<SocketAddr>,
+}
+
+/// Sockets that are bound before anything is built, so that port 0 can be used and its number be told.
+pub struct Sockets {
+    connect: TcpListener,
+    api: TcpListener,
+    admin: Option<TcpListener>,
+    admin_socket: UnixListener,
+    admin_path: PathBuf,
+}
+
+impl Sockets {
+    /// Binds what the configuration names.
+    ///
+    /// # Errors
+    /// [`StartError::Bind`].
+    pub fn bind(config: &Config) -> Result<Self, StartError> {
+        let listen = &config.listen;
+        Ok(Self {
+            connect: tcp("connect", listen.connect)?,
+            api: tcp("api", listen.api)?,
+            admin: listen
+                .admin
+                .map(|address| tcp("admin", address))
+                .transpose()?,
+            admin_socket: unix(&listen.admin_socket)?,
+            admin_path: listen.admin_socket.clone(),
+        })
+    }
+
+    /// Where they are.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn addresses(&self) -> std::io::Result<Addresses> {
+        Ok(Addresses {
+            connect: self.connect.local_addr()?,
+            api: self.api.local_addr()?,
+            admin_socket: self.admin_path.clone(),
+            admin: self
+                .admin
+                .as_ref()
+                .map(TcpListener::local_addr)
+                .transpose()?,
+        })
+    }
+}
+
+fn tcp(what: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).map_err(|source| StartError::Bind {
+        what,
+        address: address.to_string(),
+        source,
+    })
+}
+
+/// Binds the admin socket for this user alone. A socket file that nobody serves any more is replaced; one that answers is
+/// another vault's.
+fn unix(path: &Path) -> Result<UnixListener, StartError> {
+    let bind = |source| StartError::Bind {
+        what: "admin socket",
+        address: path.display().to_string(),
+        source,
+    };
+    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        return Err(bind(std::io::Error::from(std::io::ErrorKind::AddrInUse)));
+    }
+    if path.exists() {
+        std::fs::remove_file(path).map_err(bind)?;
+    }
+    // Bound under another name and renamed once it is private, so that it is never open to others, not even for a moment.
+    let private = path.with_extension("new");
+    std::fs::remove_file(&private).ok();
+    let listener = UnixListener::bind(&private).map_err(bind)?;
+    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o600)).map_err(bind)?;
+    std::fs::rename(&private, path).map_err(bind)?;
+    Ok(listener)
+}
+
+/// Builds a vault over an opened installation. The arbiters are started on the calling actix system.
+///
+/// # Errors
+/// [`StartError`].
+pub fn build_vault(
+    config: &Config,
+    foundation: Foundation,
+    hands: &Hands,
+    io: &Runtime,
+) -> Result<(Vault, [Arbiter; 2]), StartError> {
+    let policy = AddressPolicy {
+        loopback: config.addresses.loopback,
+        internal: internal(config),
+    };
+    let outbound = Outbound::new(policy, Arc::new(SystemResolver))
+        .map_err(|error| StartError::Outbound(error.to_string()))?;
+    let arbiters = [Arbiter::new(), Arbiter::new()];
+    let [shards, desks] = &arbiters;
+    let vault = Vault::start(Parts {
+        vault: foundation.vault,
+        registry: Arc::clone(&config.registry),
+        store: foundation.store,
+        keyring: foundation.keyring,
+        upstream: Upstream::new(
+            outbound.running_on(io.handle().clone()),
+            config.public_url.clone(),
+        ),
+        clock: Arc::clone(&hands.clock),
+        entropy: Arc::clone(&hands.entropy),
+        audit_dir: config.data_dir.join("audit"),
+        io: io.handle().clone(),
+        shards: shards.handle(),
+        desks: desks.handle(),
+        public_url: config.public_url.clone(),
+        version: crate::VERSION,
+        waits_per_server: size(config.limits.waits_per_server),
+    })?;
+    Ok((vault, arbiters))
+}
+
+fn internal(config: &Config) -> Vec<upstream::InternalHost> {
+    let hosts = config.addresses.internal.iter();
+    hosts
+        .flat_map(|host| {
+            host.ranges.iter().filter_map(|range| {
+                let network: Network = range.to_string().parse().ok()?;
+                Some(upstream::InternalHost {
+                    host: host.host.clone(),
+                    network,
+                })
+            })
+        })
+        .collect()
+}
+
+/// The runtime on which all outside work runs.
+///
+/// # Errors
+/// [`StartError::Runtime`].
+pub fn io_runtime() -> Result<Runtime, StartError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder
+        .worker_threads(2)
+        .thread_name("vault-io")
+        .enable_all()
+        .build()
+        .map_err(StartError::Runtime)
+}
+
+impl App {
+    /// Starts everything over an opened installation.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(
+        config: &Config,
+        sockets: Sockets,
+        foundation: Foundation,
+        hands: &Hands,
+    ) -> Result<Self, StartError> {
+        let addresses = sockets.addresses().map_err(StartError::Runtime)?;
+        let io = io_runtime()?;
+        let (vault, arbiters) = build_vault(config, foundation, hands, &io)?;
+        vault.announce(AuditAction::VaultStarted).await?;
+        let listeners = listen(config, sockets, &vault)?;
+        Ok(Self {
+            vault,
+            listeners,
+            addresses,
+            arbiters,
+            io: Some(io),
+        })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// The vault behind the listeners.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
+    /// Stops in order: no new requests, running ones end, flows end, the store is closed, actors end.
+    pub async fn stop(mut self) {
+        self.vault.drain();
+        for listener in &self.listeners {
+            listener.stop(true).await;
+        }
+        if let Some(io) = self.io.take() {
+            // Flows that are under way get their time: a refresh that was begun is kept.
+            drop(tokio::task::spawn_blocking(move || io.shutdown_timeout(GRACE)).await);
+        }
+        if let Err(error) = self.vault.close().await {
+            tracing::error!(%error, "the store did not close well");
+        }
+        for arbiter in &self.arbiters {
+            arbiter.stop();
+        }
+        std::fs::remove_file(&self.addresses.admin_socket).ok();
+    }
+}
+
+/// How long running flows have at the end.
+const GRACE: Duration = Duration::from_secs(15);
+
+fn listen(
+    config: &Config,
+    sockets: Sockets,
+    vault: &Vault,
+) -> Result<Vec<ServerHandle>, StartError> {
+    let public = config.public_origin();
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    let served = |what: &'static str| {
+        move |source| StartError::Bind {
+            what,
+            address: String::from("its socket"),
+            source,
+        }
+    };
+    let connect = connect_app(Arc::new(vault.clone()), Arc::new(connect_settings(config)?));
+    let server = api::server_app(
+        Arc::new(vault.clone()),
+        ApiSettings::new(&public, &config.registry),
+    );
+    let by_peer = api::admin_app(
+        Arc::new(vault.clone()),
+        AdminSettings::new(&public, AdminAuth::PeerChecked),
+    );
+    let mut servers = vec![
+        api::serve_tcp(connect, sockets.connect, workers, connect_caps(config))
+            .map_err(served("connect"))?,
+        api::serve_tcp(
+            server,
+            sockets.api,
+            workers,
+            Caps::total(size(config.limits.api_connections)),
+        )
+        .map_err(served("api"))?,
+        api::serve_unix(
+            by_peer,
+            sockets.admin_socket,
+            own_uid().map_err(served("admin socket"))?,
+        )
+        .map_err(served("admin socket"))?,
+    ];
+    if let Some(listener) = sockets.admin {
+        let by_key = api::admin_app(
+            Arc::new(vault.clone()),
+            AdminSettings::new(&public, AdminAuth::Key),
+        );
+        servers
+            .push(api::serve_tcp(by_key, listener, 1, Caps::total(64)).map_err(served("admin"))?);
+    }
+    let handles = servers.iter().map(actix_web::dev::Server::handle).collect();
+    for server in servers {
+        drop(actix_rt::spawn(server));
+    }
+    Ok(handles)
+}
+
+/// Browsers: a total, and a share for each address that is not a declared proxy.
+fn connect_caps(config: &Config) -> Caps {
+    let limits = config.limits;
+    let proxies = config.listen.trusted_proxies.clone();
+    let exempt = move |peer| proxies.iter().any(|range| range.contains(peer));
+    Caps::total(size(limits.connect_connections))
+        .per_address(size(limits.connect_connections_per_address), exempt)
+}
+
+fn size(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn connect_settings(config: &Config) -> Result<ConnectSettings, StartError> {
+    let leaving = match config.leaving_page {
+        LeavingPage::AtOnce => api::browser::LeavingPage::AtOnce,
+        LeavingPage::Ask => api::browser::LeavingPage::Ask,
+    };
+    let mut settings = ConnectSettings::new(&config.public_url)?
+        .operator(config.operator.name.as_deref(), None)
+        .leaving(leaving);
+    if let Some(support) = &config.operator.support_url {
+        settings = settings.support(support.as_str())?;
+    }
+    if !config.listen.trusted_proxies.is_empty() {
+        let proxies = config.listen.trusted_proxies.clone();
+        settings = settings.behind(move |peer| proxies.iter().any(|range| range.contains(peer)));
+    }
+    Ok(settings)
+}
+
+/// The user this process runs as.
+fn own_uid() -> std::io::Result<u32> {
+    std::fs::metadata("/proc/self").map(|facts| facts.uid())
+}
+
+/// Serves the admin door alone, on a socket of its own, for a command that found nobody serving.
+///
+/// # Errors
+/// [`StartError::Bind`].
+pub fn serve_admin_only(
+    vault: &Vault,
+    public: &str,
+    path: &Path,
+) -> Result<ServerHandle, StartError> {
+    let listener = unix(path)?;
+    let served = |source| StartError::Bind {
+        what: "admin socket",
+        address: path.display().to_string(),
+        source,
+    };
+    let app = api::admin_app(
+        Arc::new(vault.clone()),
+        AdminSettings::new(public, AdminAuth::PeerChecked),
+    );
+    let server = api::serve_unix(app, listener, own_uid().map_err(served)?).map_err(served)?;
+    let handle = server.handle();
+    drop(actix_rt::spawn(server));
+    Ok(handle)
+}

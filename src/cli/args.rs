@@ -1,0 +1,130 @@
+//! Arguments, as a stranger reads them in `--help`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 faults in the configuration; 4 store, seal or keys cannot be opened; \
+5 cannot start (an address is taken, the audit log cannot be written); 6 the running vault refused.
+
+A first look: `strongroom dev` starts a practice vault on this machine and prints what to do with it.
+For real use: write a configuration, then `strongroom check`, `strongroom init`, `strongroom server new-key NAME`, `strongroom serve`.";
+
+/// A self-hosted token vault for MCP servers.
+#[derive(Debug, Parser)]
+#[command(name = "strongroom", after_help = EXIT_CODES, disable_version_flag = true, arg_required_else_help = true)]
+pub(super) struct Args {
+    /// The configuration file.
+    #[arg(
+        long,
+        short,
+        global = true,
+        default_value = "strongroom.toml",
+        value_name = "FILE"
+    )]
+    pub(super) config: PathBuf,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Set up a new installation: key file, store, keys. Prints the first admin key, once.
+    Init,
+    /// Run the vault until it is told to stop.
+    Serve,
+    /// Run a practice vault on this machine, with a practice issuer and provider. Not for real accounts.
+    Dev(Dev),
+    /// Check the configuration and say what it declares, without starting anything.
+    Check,
+    /// MCP servers and their keys.
+    #[command(subcommand)]
+    Server(Server),
+    /// What people have connected.
+    #[command(subcommand)]
+    Grants(Grants),
+    /// Print the version.
+    Version,
+}
+
+/// `strongroom dev`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Dev {
+    #[command(subcommand)]
+    what: Option<DevWhat>,
+    /// Port of the connect listener; the others follow it. 0 picks free ones.
+    #[arg(long, default_value_t = 7601)]
+    port: u16,
+    /// Life of the practice provider's access tokens, in seconds.
+    #[arg(long, default_value_t = 3600, value_name = "SECONDS")]
+    token_life: u64,
+    /// Write the addresses and the server key as JSON to this file, for scripts.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum DevWhat {
+    /// Print a subject token of a practice person (`alice` or `bob`) from the practice vault that is running.
+    Token {
+        /// Who.
+        person: String,
+    },
+}
+
+impl From<Dev> for crate::dev::Wish {
+    fn from(dev: Dev) -> Self {
+        match dev.what {
+            Some(DevWhat::Token { person }) => Self::Token {
+                port: dev.port,
+                person,
+            },
+            None => Self::Run {
+                port: dev.port,
+                token_life_s: dev.token_life,
+                write: dev.write,
+            },
+        }
+    }
+}
+
+/// `strongroom server`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Server {
+    /// List the declared servers and their keys.
+    List,
+    /// Make a key for a server and print it, once. A server has at most two live keys.
+    NewKey {
+        /// Slug of the server.
+        server: String,
+    },
+    /// Revoke a key by its id (the twelve characters after `srk_`). It stops working at once.
+    RevokeKey {
+        /// Id of the key.
+        key: String,
+    },
+    /// Disable a server: all its keys stop working at once.
+    Disable {
+        /// Slug of the server.
+        server: String,
+    },
+    /// Enable a server again.
+    Enable {
+        /// Slug of the server.
+        server: String,
+    },
+}
+
+/// `strongroom grants`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Grants {
+    /// List grants. People are shown as keyed pseudonyms.
+    List,
+    /// End a grant and tell the provider.
+    Revoke {
+        /// Id of the grant (`gr_…`).
+        grant: String,
+    },
+}

@@ -1,0 +1,114 @@
+//! `init` and `serve`.
+
+use actix_rt::System;
+use domain::AuditAction;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{CommandError, hands, say};
+use crate::app::{App, Sockets, build_vault, io_runtime};
+use crate::config::Config;
+use crate::foundation::{Foundation, Hands};
+use crate::telemetry::{self, Format};
+
+/// Sets up a new installation.
+pub(super) fn init(config: &Config) -> Result<(), CommandError> {
+    let hands = hands()?;
+    System::new().block_on(async {
+        let foundation = Foundation::create(config, &hands).await?;
+        let io = io_runtime()?;
+        let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
+        let audit = |error: actors::AuditError| CommandError::Start(error.into());
+        vault
+            .announce(AuditAction::VaultCreated)
+            .await
+            .map_err(audit)?;
+        let key = vault
+            .new_admin_key()
+            .await
+            .map_err(|refusal| CommandError::Other(refusal.to_string()))?;
+        vault
+            .close()
+            .await
+            .map_err(|error| CommandError::Other(error.to_string()))?;
+        for arbiter in &arbiters {
+            arbiter.stop();
+        }
+        io.shutdown_background();
+        say(&format!("Set up in {}.", config.data_dir.display()));
+        say(&format!(
+            "The key file {} opens it. Keep a copy of the file apart from backups of the data.",
+            config.seal.key_file.display()
+        ));
+        say("The first admin key, shown this once (needed only for the admin listener on TCP):");
+        say(&format!("  {}", key.text.as_str()));
+        say("Next: `strongroom server new-key NAME` for each MCP server, then `strongroom serve`.");
+        Ok(())
+    })
+}
+
+/// Runs the vault until SIGTERM or SIGINT.
+pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> {
+    telemetry::install(
+        Format::Json,
+        super::environment("STRONGROOM_LOG").as_deref(),
+    );
+    refuse_hooks_outside_loopback(config)?;
+    System::new().block_on(async {
+        let sockets = Sockets::bind(config)?;
+        let foundation = Foundation::open(config, hands).await?;
+        let app = App::start(config, sockets, foundation, hands).await?;
+        announce(config, &app);
+        until_told()
+            .await
+            .map_err(|error| CommandError::Other(format!("signals cannot be received: {error}")))?;
+        tracing::info!("stopping");
+        app.stop().await;
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+fn announce(config: &Config, app: &App) {
+    let at = app.addresses();
+    for note in &config.presets {
+        if note.verified == crate::config::Verified::Unverified {
+            tracing::warn!(
+                provider.id = %note.provider,
+                preset = %note.preset,
+                as_of = %note.as_of,
+                "this preset's facts were not checked against the vendor"
+            );
+        }
+    }
+    tracing::info!(
+        version = crate::VERSION,
+        connect = %at.connect,
+        api = %at.api,
+        admin = %at.admin_socket.display(),
+        public = %config.public_origin(),
+        "ready"
+    );
+}
+
+/// Waits for SIGTERM or SIGINT.
+pub(crate) async fn until_told() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// A build with test hooks or switched-off checks never listens where others could reach it.
+fn refuse_hooks_outside_loopback(config: &Config) -> Result<(), CommandError> {
+    let hooked = cfg!(feature = "test-hooks") || cfg!(feature = "kill-switch");
+    let open = |address: std::net::SocketAddr| !address.ip().is_loopback();
+    if hooked && (open(config.listen.connect) || open(config.listen.api)) {
+        return Err(CommandError::Other(String::from(
+            "this is a build for tests; it listens on loopback only",
+        )));
+    }
+    Ok(())
+}

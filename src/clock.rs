@@ -1,0 +1,61 @@
+//! The one real clock. It never goes back while the process runs: a clock that is set back revives nothing that had ended.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use domain::{Clock, Timestamp};
+
+/// The system's clock, held at its highest reading.
+#[derive(Debug, Default)]
+pub struct SystemClock {
+    highest: AtomicI64,
+    #[cfg(feature = "test-hooks")]
+    shift: Option<std::path::PathBuf>,
+}
+
+impl SystemClock {
+    /// The system's clock.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A clock that a test moves by writing a number of milliseconds into `shift`.
+    #[cfg(feature = "test-hooks")]
+    pub fn shifted_by(shift: std::path::PathBuf) -> Self {
+        Self {
+            highest: AtomicI64::new(0),
+            shift: Some(shift),
+        }
+    }
+
+    fn reading(&self) -> i64 {
+        #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let ms = since.map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        });
+        ms.saturating_add(self.shift_ms())
+    }
+
+    #[cfg(feature = "test-hooks")]
+    fn shift_ms(&self) -> i64 {
+        let text = self
+            .shift
+            .as_ref()
+            .and_then(|path| std::fs::read_to_string(path).ok());
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    #[cfg(not(feature = "test-hooks"))]
+    #[expect(clippy::unused_self, reason = "the other build reads it")]
+    const fn shift_ms(&self) -> i64 {
+        0
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let reading = self.reading();
+        let before = self.highest.fetch_max(reading, Ordering::AcqRel);
+        Timestamp::from_ms(before.max(reading))
+    }
+}

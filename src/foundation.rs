@@ -1,0 +1,179 @@
+//! The foundation: seal, store and keys of one installation, made once by `init` and opened at every start.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use actors::SetupError;
+use crypto::Keyring;
+use crypto::seal::{KeyFileError, KeyFileSeal, Seal};
+use domain::{Clock, Registry, TenantSlug, VaultId};
+use secret::Entropy;
+use storage::{MemoryStore, OpenError, Settings, SledStore, Store};
+
+use crate::config::Config;
+
+/// What the store's format is called. A binary that finds another one refuses to open it.
+pub const FORMAT: &str = "strongroom-1";
+
+/// Time and randomness for everything that is built.
+#[derive(Clone)]
+pub struct Hands {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// An opened installation.
+pub struct Foundation {
+    /// Its id.
+    pub vault: VaultId,
+    /// Its store.
+    pub store: Arc<dyn Store>,
+    /// Its keys.
+    pub keyring: Arc<Keyring>,
+}
+
+/// An installation cannot be made or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum FoundationError {
+    /// The key file.
+    #[error("{0}")]
+    KeyFile(#[from] KeyFileError),
+    /// The store.
+    #[error("{0}")]
+    Store(#[from] OpenError),
+    /// The keys.
+    #[error("{0}")]
+    Setup(#[from] SetupError),
+    /// The vault id in the store is not one.
+    #[error("the store's vault id cannot be read; restore the data folder from a backup")]
+    VaultId,
+    /// The data folder cannot be made.
+    #[error(
+        "the data folder {path} cannot be made: {source}; create it for this user, or set data.dir"
+    )]
+    Folder {
+        /// The folder.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Foundation {
+    /// Makes a new installation: key file, store, keys.
+    ///
+    /// # Errors
+    /// [`FoundationError`]; an installation that is there already is never touched.
+    pub async fn create(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
+        make_folder(&config.data_dir)?;
+        if let Some(folder) = config.seal.key_file.parent() {
+            make_folder(folder)?;
+        }
+        // The store first: if there is one already, no stray key file is left behind.
+        let vault = VaultId::from_bytes(random(&*hands.entropy));
+        let store: Arc<dyn Store> = Arc::new(SledStore::create(
+            &store_dir(config),
+            FORMAT,
+            vault.as_bytes(),
+            Settings::default(),
+        )?);
+        let seal = match KeyFileSeal::open(&config.seal.key_file) {
+            Ok(seal) => seal,
+            Err(_) => KeyFileSeal::create(&config.seal.key_file, &*hands.entropy)?,
+        };
+        Self::new(vault, store, (&seal, &config.registry), hands).await
+    }
+
+    /// Opens an installation.
+    ///
+    /// # Errors
+    /// [`FoundationError`] says what is wrong and what to do.
+    pub async fn open(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
+        let seal = KeyFileSeal::open(&config.seal.key_file)?;
+        let store = SledStore::open(&store_dir(config), FORMAT, Settings::default())?;
+        let vault: [u8; 16] = store
+            .vault_id()
+            .try_into()
+            .map_err(|_| FoundationError::VaultId)?;
+        let vault = VaultId::from_bytes(vault);
+        let store: Arc<dyn Store> = Arc::new(store);
+        let tenants = tenants(&config.registry);
+        let keyring = actors::open_keys(
+            &*store,
+            vault,
+            (&seal, &tenants),
+            hands.clock.now(),
+            &*hands.entropy,
+        )
+        .await?;
+        actors::pin_issuers(&*store, &config.registry).await?;
+        Ok(Self {
+            vault,
+            store,
+            keyring,
+        })
+    }
+
+    /// An installation that lives in memory and ends with the process, for tests.
+    ///
+    /// # Errors
+    /// [`FoundationError::Setup`].
+    pub async fn in_memory(
+        registry: &Registry,
+        seal: &dyn Seal,
+        hands: &Hands,
+    ) -> Result<Self, FoundationError> {
+        let vault = VaultId::from_bytes(random(&*hands.entropy));
+        Self::new(vault, Arc::new(MemoryStore::new()), (seal, registry), hands).await
+    }
+
+    async fn new(
+        vault: VaultId,
+        store: Arc<dyn Store>,
+        (seal, registry): (&dyn Seal, &Registry),
+        hands: &Hands,
+    ) -> Result<Self, FoundationError> {
+        let tenants = tenants(registry);
+        let now = hands.clock.now();
+        let keyring =
+            actors::create_keys(&*store, vault, (seal, &tenants), now, &*hands.entropy).await?;
+        actors::pin_issuers(&*store, registry).await?;
+        Ok(Self {
+            vault,
+            store,
+            keyring,
+        })
+    }
+}
+
+/// The store has a folder of its own below the data folder: its sidecar stands beside it.
+fn store_dir(config: &Config) -> std::path::PathBuf {
+    config.data_dir.join("store")
+}
+
+fn tenants(registry: &Registry) -> Vec<TenantSlug> {
+    registry
+        .tenants()
+        .map(|tenant| tenant.slug.clone())
+        .collect()
+}
+
+fn random(entropy: &dyn Entropy) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    entropy.fill(&mut bytes);
+    bytes
+}
+
+fn make_folder(path: &Path) -> Result<(), FoundationError> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path);
+    made.map_err(|source| FoundationError::Folder {
+        path: path.display().to_string(),
+        source,
+    })
+}

@@ -1,0 +1,16 @@
+//! Strongroom: a self-hosted token vault for MCP servers.
+//!
+//! This package is the composition root. It reads the configuration, opens seal and store, builds the rooms from the
+//! bottom up, binds the three listeners and stops everything in order. Nothing else knows it.
+#![doc = include_str!("ARCHITECTURE.md")]
+
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod dev;
+pub mod foundation;
+mod telemetry;
+
+/// Version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

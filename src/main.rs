@@ -1,0 +1,7 @@
+//! Arguments in, exit code out.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    strongroom::cli::run()
+}
