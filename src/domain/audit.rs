@@ -72,6 +72,8 @@ pub enum AuditAction {
     CallbackRefused,
     /// A callback with a valid `state` came to the wrong browser or person.
     FlowPoisoned,
+    /// The provider sent the right browser back; the code is exchanged.
+    ProviderReturned,
     /// Tokens came and are pending.
     TokensPending,
     /// The code exchange failed.

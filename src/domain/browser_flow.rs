@@ -22,6 +22,10 @@ pub struct BrowserFlow {
     pub secret: Blob,
     /// When the link was opened.
     pub created: Timestamp,
+    /// Whether somebody signed out on the way: the next login asks the issuer for a fresh one, or a person with two
+    /// accounts would be signed in silently as the wrong one again and again.
+    #[serde(default)]
+    pub signed_out: bool,
     /// Where it stands.
     #[serde(flatten)]
     pub stage: Stage,
