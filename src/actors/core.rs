@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use domain::{Clock, Digest, Identity, Pseudonym, Registry, Timestamp, VaultId};
+use domain::{AuditEvent, Clock, Digest, Identity, Pseudonym, Registry, Timestamp, VaultId};
 use secret::Entropy;
 use storage::{Holder, Store, StoreError};
 use url::Url;
 
 use crate::audit::AuditLog;
-use crate::doors::Refusal;
+use crate::doors::{Ctx, Refusal};
+use crate::rows::Changes;
 
 /// Shared by all flows of one process.
 pub(crate) struct Core {
@@ -64,6 +65,25 @@ impl Core {
     /// The keyed hash of one of our own words.
     pub(crate) fn lookup(&self, label: crypto::LookupLabel, word: &[u8]) -> Digest {
         Digest(*self.keyring.lookup_hash(label, word).as_bytes())
+    }
+
+    /// Commits and writes the audit entry of the change, detached from the caller: a request that goes away in between
+    /// cannot leave a change without its entry.
+    ///
+    /// # Errors
+    /// [`Stepped::Again`] when another request changed the rows; otherwise why it is refused.
+    pub(crate) async fn commit_audited(
+        &self,
+        ctx: Ctx,
+        changes: Changes,
+        event: AuditEvent,
+    ) -> Result<(), Stepped> {
+        let (store, audit) = (Arc::clone(&self.store), self.audit.clone());
+        let work = self.io.spawn(async move {
+            changes.commit(&*store).await?;
+            Ok(audit.record(ctx, event).await?)
+        });
+        work.await.unwrap_or(Err(Stepped::Stop(Refusal::Internal)))
     }
 
     /// Runs a flow detached from its caller: it goes on when the caller is gone.
@@ -140,5 +160,17 @@ impl From<StoreError> for Stepped {
 impl From<Refusal> for Stepped {
     fn from(refusal: Refusal) -> Self {
         Self::Stop(refusal)
+    }
+}
+
+/// A change that is tried once: a conflict is for the caller to try again.
+impl From<Stepped> for Refusal {
+    fn from(step: Stepped) -> Self {
+        match step {
+            Stepped::Again => Self::Busy {
+                retry_after: std::time::Duration::from_secs(1),
+            },
+            Stepped::Stop(refusal) => refusal,
+        }
     }
 }

@@ -9,6 +9,7 @@ use actix::{Actor, Context, Handler, Message, ResponseFuture};
 use domain::ElicitationId;
 use tokio::sync::oneshot;
 
+use crate::doors::Refusal;
 use crate::supervise::{Slot, Stage};
 
 /// Waiters of a slice of all elicitations.
@@ -100,12 +101,17 @@ impl Elicitations {
         }
     }
 
-    /// Waits until the elicitation changes, at most `within`. May return early; the caller reads the store again anyway.
-    pub(crate) async fn watch(&self, id: ElicitationId, within: Duration) {
-        if let Some(shard) = self.shard(id) {
-            // Busy or timed out: the caller finds out where the elicitation stands by reading it.
-            drop(shard.ask(Watch(id), within).await);
-        }
+    /// Waits until the elicitation changes, at most `within`. The caller reads the store again anyway.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] when nobody else may wait at present; never merely because the time is over.
+    pub(crate) async fn watch(&self, id: ElicitationId, within: Duration) -> Result<(), Refusal> {
+        let shard = self.shard(id).ok_or(Refusal::Internal)?;
+        // The shard is given a little more than the caller, so that an error means that there was no room or no shard.
+        let watching = shard.ask(Watch(id), within + Duration::from_secs(1));
+        tokio::time::timeout(within, watching)
+            .await
+            .unwrap_or(Ok(()))
     }
 
     /// Wakes those who wait.
@@ -125,3 +131,64 @@ impl Elicitations {
 const SHARDS: u8 = 8;
 /// Waiters on one shard.
 const ROOM: usize = 2048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::supervise::Vitals;
+
+    fn shards() -> Elicitations {
+        let vitals = Arc::new(Vitals::new(Arc::new(Noon)));
+        Elicitations::start(&Stage {
+            arbiter: actix_rt::Arbiter::current(),
+            vitals,
+        })
+    }
+
+    struct Noon;
+
+    impl domain::Clock for Noon {
+        fn now(&self) -> domain::Timestamp {
+            domain::Timestamp::from_ms(0)
+        }
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[actix::test]
+    async fn a_change_wakes_those_who_wait_for_it_and_nobody_else() {
+        let shards = shards();
+        let (one, other) = (
+            ElicitationId::from_bytes([1; 16]),
+            ElicitationId::from_bytes([9; 16]),
+        );
+        let mut waits = Box::pin(shards.watch(one, LONG));
+        let mut waits_too = Box::pin(shards.watch(one, LONG));
+        let mut waits_for_another = Box::pin(shards.watch(other, LONG));
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        assert!(futures_util::poll!(&mut waits_too).is_pending());
+        assert!(futures_util::poll!(&mut waits_for_another).is_pending());
+        shards.changed(one);
+        waits.await.unwrap();
+        waits_too.await.unwrap();
+        assert!(futures_util::poll!(&mut waits_for_another).is_pending());
+    }
+
+    #[actix::test]
+    async fn nobody_waits_any_longer_when_the_process_stops() {
+        let shards = shards();
+        let mut waits = Box::pin(shards.watch(ElicitationId::from_bytes([1; 16]), LONG));
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        shards.drain();
+        waits.await.unwrap();
+        assert!(shards.draining());
+    }
+
+    #[actix::test]
+    async fn time_that_is_over_is_no_error() {
+        shards()
+            .watch(ElicitationId::from_bytes([1; 16]), Duration::ZERO)
+            .await
+            .unwrap();
+    }
+}

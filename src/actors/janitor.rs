@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext as _, Context, Handler, Message, ResponseFuture};
 use domain::{BrowserFlow, RequestId, Stage, Timestamp};
-use storage::{StoreError, Table};
+use storage::{Row, StoreError, Table};
 
 use crate::core::Core;
 use crate::doors::{Ctx, Refusal};
-use crate::flows::{confirm, elicit};
+use crate::flows::{elicit, pending};
 use crate::rows::{self, Changes, Due, RowKey};
 use crate::supervise::{Slot, Stage as Arbiter, finished};
 
@@ -104,67 +104,87 @@ impl JanitorHandle {
     }
 }
 
-/// Handles everything that is due, oldest first.
+/// Handles everything that is due, oldest first. What cannot be handled now stays in the index for the next sweep and does
+/// not hold up the rest.
 async fn sweep(core: &Core) -> Result<(), Refusal> {
+    let mut after: Option<Vec<u8>> = None;
+    let mut outcome = Ok(());
     loop {
         let now = core.now();
-        let rows = core.store.scan(Table::Expiry, &[], None, BATCH).await?;
-        let mut handled = 0;
+        let rows = core
+            .store
+            .scan(Table::Expiry, &[], after.as_deref(), BATCH)
+            .await?;
         for row in &rows {
             let Some((at, due)) = Due::parse(&row.key) else {
                 tracing::error!("the expiry index has an entry that this program did not write");
                 return Err(Refusal::Internal);
             };
             if !at.passed(now) {
-                return Ok(());
+                return outcome;
             }
-            let ctx = Ctx {
-                request: RequestId::from_bytes(core.id_bytes()),
-                now,
-            };
-            handle(core, ctx, at, due).await?;
-            let mut changes = Changes::default();
-            changes.delete(
-                RowKey {
-                    table: Table::Expiry,
-                    key: row.key.clone(),
-                },
-                row.revision,
-            );
-            changes.commit(&*core.store).await?;
-            handled += 1;
+            if let Err(refusal) = settle(core, now, row, due).await {
+                outcome = Err(refusal);
+            }
         }
-        if handled < BATCH {
-            return Ok(());
+        match rows.last() {
+            Some(last) if rows.len() == BATCH => after = Some(last.key.clone()),
+            _ => return outcome,
         }
     }
 }
 
-async fn handle(core: &Core, ctx: Ctx, at: Timestamp, due: Due) -> Result<(), Refusal> {
+/// Handles one entry and takes it out of the index.
+async fn settle(core: &Core, now: Timestamp, row: &Row, due: Due) -> Result<(), Refusal> {
+    let ctx = Ctx {
+        request: RequestId::from_bytes(core.id_bytes()),
+        now,
+    };
+    handle(core, ctx, due).await?;
+    let mut changes = Changes::default();
+    changes.delete(
+        RowKey {
+            table: Table::Expiry,
+            key: row.key.clone(),
+        },
+        row.revision,
+    );
+    Ok(changes.commit(&*core.store).await?)
+}
+
+async fn handle(core: &Core, ctx: Ctx, due: Due) -> Result<(), Refusal> {
     match due {
-        Due::Pending(flow) => again_on_conflict(|| confirm::expire_pending(core, ctx, flow)).await,
+        Due::Pending(flow) => again_on_conflict(|| pending::expire_pending(core, ctx, flow)).await,
         Due::Session(hash) => forget(core, rows::keys::session(&hash)).await,
         Due::UsedLogin(hash) => forget(core, rows::keys::used_login(&hash)).await,
-        Due::Elicitation(id) => finish_elicitation(core, ctx, at, id).await,
+        Due::Elicitation(id) => finish_elicitation(core, ctx, id).await,
     }
 }
 
-/// After its hard end: an elicitation that nobody ended expires for good (a clock set back revives nothing), its ticket and
-/// flows go, and a day later the row itself.
+/// When its time has run out: an elicitation that nobody ended expires for good (a clock set back revives nothing), its
+/// ticket and flows go, and a day after its hard end the row itself. One that was ended keeps its pages until its hard end.
 async fn finish_elicitation(
     core: &Core,
     ctx: Ctx,
-    at: Timestamp,
     id: domain::ElicitationId,
 ) -> Result<(), Refusal> {
     let Some(row) = elicit::load(core, id).await? else {
         return Ok(());
     };
     let mut facts = row.value.clone();
-    let rest_over = facts.hard_end().plus(KEEP).passed(ctx.now);
+    let forgotten = facts.hard_end().plus(KEEP);
+    let ends = if facts.is_final() {
+        facts.hard_end()
+    } else {
+        facts.expires.min(facts.hard_end())
+    };
     let mut changes = Changes::default();
+    if !ends.passed(ctx.now) {
+        rows::look_at(&*core.store, &mut changes, (ends, &Due::Elicitation(id))).await?;
+        return Ok(changes.commit(&*core.store).await?);
+    }
     for flow in std::mem::take(&mut facts.flows) {
-        again_on_conflict(|| confirm::expire_pending(core, ctx, flow)).await?;
+        again_on_conflict(|| pending::expire_pending(core, ctx, flow)).await?;
         let Some(stored) = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(flow)).await?
         else {
             continue;
@@ -175,15 +195,19 @@ async fn finish_elicitation(
         changes.delete(rows::keys::flow(flow), stored.revision);
     }
     remove(core, &mut changes, rows::keys::ticket(&facts.ticket)).await?;
-    if rest_over {
+    if forgotten.passed(ctx.now) {
         changes.delete(rows::keys::elicitation(id), row.revision);
     } else {
         if !facts.is_final() {
             facts.state = domain::ElicitationState::Expired;
         }
         changes.put(rows::keys::elicitation(id), row.revision, &facts);
-        let later = at.plus(KEEP);
-        changes.create(rows::expiry_row(later, &Due::Elicitation(id)), &());
+        rows::look_at(
+            &*core.store,
+            &mut changes,
+            (forgotten, &Due::Elicitation(id)),
+        )
+        .await?;
     }
     Ok(changes.commit(&*core.store).await?)
 }

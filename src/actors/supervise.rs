@@ -195,3 +195,105 @@ const RETRY: Duration = Duration::from_secs(1);
 const TOO_MANY: usize = 5;
 /// See [`TOO_MANY`].
 const WINDOW: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use actix::ResponseFuture;
+
+    struct Still(AtomicI64);
+
+    impl Clock for Still {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_ms(self.0.load(Ordering::SeqCst))
+        }
+    }
+
+    /// Answers at once, never, or by dying.
+    struct Worker;
+
+    impl Actor for Worker {
+        type Context = Context<Self>;
+    }
+
+    #[derive(Message)]
+    #[rtype(result = "u8")]
+    enum Order {
+        Answer,
+        Never,
+        Die,
+    }
+
+    impl Handler<Order> for Worker {
+        type Result = ResponseFuture<u8>;
+
+        fn handle(&mut self, order: Order, _: &mut Self::Context) -> Self::Result {
+            match order {
+                Order::Answer => Box::pin(std::future::ready(7)),
+                Order::Never => Box::pin(std::future::pending()),
+                Order::Die => panic!("a test kills this actor"),
+            }
+        }
+    }
+
+    fn slot(room: usize) -> (Slot<Worker>, Arc<Vitals>, Arc<Still>) {
+        let clock = Arc::new(Still(AtomicI64::new(0)));
+        let vitals = Arc::new(Vitals::new(Arc::clone(&clock) as Arc<dyn Clock>));
+        let stage = Stage {
+            arbiter: actix_rt::Arbiter::current(),
+            vitals: Arc::clone(&vitals),
+        };
+        (Slot::start("worker", stage, room, || Worker), vitals, clock)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[actix::test]
+    async fn a_dead_actor_is_replaced_at_its_next_use_and_counted() {
+        let (slot, vitals, _) = slot(8);
+        assert_eq!(slot.ask(Order::Answer, LONG).await.unwrap(), 7);
+        // Whoever killed it is told at once that there is no answer, and everybody after is served by the next one.
+        assert!(matches!(
+            slot.ask(Order::Die, LONG).await,
+            Err(Refusal::Busy { .. })
+        ));
+        assert_eq!(slot.ask(Order::Answer, LONG).await.unwrap(), 7);
+        assert_eq!(vitals.count(), 1);
+        assert!(vitals.healthy());
+    }
+
+    #[actix::test]
+    async fn a_full_slot_says_busy_instead_of_queueing() {
+        let (slot, ..) = slot(2);
+        let mut first = Box::pin(slot.ask(Order::Never, LONG));
+        let mut second = Box::pin(slot.ask(Order::Never, LONG));
+        assert!(futures_util::poll!(&mut first).is_pending());
+        assert!(futures_util::poll!(&mut second).is_pending());
+        let third = slot.ask(Order::Answer, LONG).await;
+        assert!(matches!(third, Err(Refusal::Busy { retry_after }) if retry_after == RETRY));
+        drop(first);
+        assert_eq!(slot.ask(Order::Answer, LONG).await.unwrap(), 7);
+    }
+
+    #[actix::test]
+    async fn an_actor_that_does_not_answer_in_time_is_busy_and_lives_on() {
+        let (slot, vitals, _) = slot(8);
+        assert!(slot.ask(Order::Never, Duration::ZERO).await.is_err());
+        assert_eq!(slot.ask(Order::Answer, LONG).await.unwrap(), 7);
+        assert_eq!(vitals.count(), 0);
+    }
+
+    #[actix::test]
+    async fn many_deaths_within_a_minute_turn_readiness_red_until_it_has_passed() {
+        let (slot, vitals, clock) = slot(8);
+        for _ in 0..TOO_MANY {
+            assert!(slot.ask(Order::Die, LONG).await.is_err());
+            assert_eq!(slot.ask(Order::Answer, LONG).await.unwrap(), 7);
+        }
+        assert!(!vitals.healthy());
+        clock.0.store(61_000, Ordering::SeqCst);
+        assert!(vitals.healthy());
+    }
+}

@@ -162,6 +162,7 @@ token_url = "{provider}/token"
 revocation_url = "{provider}/revoke"
 callback_issuer = "{provider}"
 callback_issuer_required = true
+authorize_extra = {{ prompt = "select_account" }}
 allowed_hosts = ["{host}"]
 
 [provider.account]

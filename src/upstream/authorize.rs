@@ -15,6 +15,8 @@ pub struct LoginRequest<'a> {
     pub nonce: &'a str,
     /// The S256 challenge of the PKCE verifier; see [`code_challenge`].
     pub code_challenge: &'a str,
+    /// Whether the person is asked to sign in anew, whoever is signed in at the issuer (`prompt=login`).
+    pub fresh: bool,
 }
 
 /// What the request to a provider carries.
@@ -73,6 +75,9 @@ pub(crate) fn login_url(
         .append_pair("nonce", request.nonce)
         .append_pair("code_challenge", request.code_challenge)
         .append_pair("code_challenge_method", "S256");
+    if request.fresh {
+        url.query_pairs_mut().append_pair("prompt", "login");
+    }
     url
 }
 
@@ -185,11 +190,19 @@ mod tests {
             state: "s",
             nonce: "n",
             code_challenge: "c",
+            fresh: false,
         };
         let endpoint = Url::parse("https://as.test/a").unwrap();
         let back = Url::parse("https://vault.test/login/callback/i").unwrap();
         let url = login_url(&endpoint, &issuer, &back, &request);
         assert_eq!(value(&url, "scope").as_deref(), Some("openid profile"));
         assert_eq!(value(&url, "nonce").as_deref(), Some("n"));
+        assert_eq!(value(&url, "prompt"), None);
+        let fresh = LoginRequest {
+            fresh: true,
+            ..request
+        };
+        let url = login_url(&endpoint, &issuer, &back, &fresh);
+        assert_eq!(value(&url, "prompt").as_deref(), Some("login"));
     }
 }

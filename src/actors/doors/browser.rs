@@ -93,6 +93,17 @@ pub struct Tokens {
     pub sign_out: Box<str>,
 }
 
+/// The account that a yes to the confirm page would replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replaced {
+    /// None, or the same one.
+    Nothing,
+    /// Another one, by the name the provider gave it.
+    Named(Box<str>),
+    /// Another one that the provider did not name.
+    Unnamed,
+}
+
 /// Which page a browser flow shows.
 pub enum FlowPage {
     /// Nobody is signed in: go on to sign in. Nothing about the request.
@@ -107,17 +118,12 @@ pub enum FlowPage {
         /// Token of the sign-out form.
         sign_out: Box<str>,
     },
-    /// The question.
+    /// The question; asked again of a person who said yes and has not come back from the provider yet.
     Consent {
         /// What is asked.
         ask: AskView,
         /// Tokens of the forms.
         tokens: Tokens,
-    },
-    /// Said yes; on the way to the provider.
-    Leaving {
-        /// What was asked.
-        ask: AskView,
     },
     /// The code exchange is running in another request.
     Working,
@@ -127,8 +133,8 @@ pub enum FlowPage {
         ask: AskView,
         /// Name of the account at the provider, when it says which.
         account: Option<Box<str>>,
-        /// The account that was connected before, when this is another one.
-        replaces: Option<Option<Box<str>>>,
+        /// What a yes would replace.
+        replaces: Replaced,
         /// What the provider allowed.
         granted: ScopeSet,
         /// Tokens of the forms.
@@ -214,6 +220,8 @@ pub struct ProviderLeaving {
     pub ask: AskView,
     /// Where to go.
     pub url: url::Url,
+    /// Time left to come back.
+    pub left: Duration,
 }
 
 /// A short reference made of a request id, for people to quote: `7QK4-2M9D`.

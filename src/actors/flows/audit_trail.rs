@@ -98,3 +98,18 @@ impl Core {
             .await
     }
 }
+
+/// An event with outcome `ok`, for [`Core::commit_audited`].
+pub(crate) fn event(
+    (class, action): (AuditClass, AuditAction),
+    principal: Principal,
+    about: AuditAbout,
+) -> AuditEvent {
+    AuditEvent {
+        class,
+        action,
+        outcome: "ok",
+        principal,
+        about,
+    }
+}

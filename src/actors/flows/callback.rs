@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAbout, AuditAction, AuditClass, BrowserFlow, BrowserFlowId, CallbackAnswer,
+    AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, CallbackAnswer,
     CallbackParams, ElicitationState, ExchangedTokens, FailureCode, GrantId, Pending, Principal,
     ProviderCallback, ProviderSlug, Returned, SameBrowser, Stage,
 };
@@ -15,20 +15,31 @@ use super::audit_trail::about_elicitation;
 use super::consent::code_of;
 use super::people;
 use super::walk::{self, Walk};
-use crate::core::Core;
+use crate::core::{Core, Stepped, retrying};
 use crate::desk::Desks;
 use crate::doors::{Cookies, Ctx, Refusal};
-use crate::rows::{self, Changes, Due, Stored, expiry_row};
+use crate::rows::{self, Changes, Due, Stored};
 use crate::sealing::PendingTokens;
 
-/// The provider's answer. Gives the flow to go on with; `None`: there is no page for this browser.
+/// The provider's answer. Gives the flow to go on with; `None`: there is no page for this browser. When another request of
+/// the same walk changed the rows meanwhile, everything is judged anew.
 pub(crate) async fn callback(
+    core: &Arc<Core>,
+    desks: &Desks,
+    ctx: Ctx,
+    place: (&str, &str),
+    arrival: (bool, &Cookies),
+) -> Result<Option<BrowserFlowId>, Refusal> {
+    retrying(|| come_back(core, desks, ctx, place, arrival)).await
+}
+
+async fn come_back(
     core: &Arc<Core>,
     desks: &Desks,
     ctx: Ctx,
     (path, query): (&str, &str),
     (top_level, cookies): (bool, &Cookies),
-) -> Result<Option<BrowserFlowId>, Refusal> {
+) -> Result<Option<BrowserFlowId>, Stepped> {
     let params = match CallbackParams::parse(query, top_level) {
         Ok(params) => params,
         Err(refused) => return malformed(core, ctx, refused.state.as_deref(), cookies).await,
@@ -140,7 +151,7 @@ async fn malformed(
     ctx: Ctx,
     state: Option<&str>,
     cookies: &Cookies,
-) -> Result<Option<BrowserFlowId>, Refusal> {
+) -> Result<Option<BrowserFlowId>, Stepped> {
     let Some(state) = state else {
         return unknown(core, ctx, "malformed").await;
     };
@@ -159,7 +170,7 @@ async fn unknown(
     core: &Core,
     ctx: Ctx,
     outcome: &'static str,
-) -> Result<Option<BrowserFlowId>, Refusal> {
+) -> Result<Option<BrowserFlowId>, Stepped> {
     let what = (AuditClass::Browser, AuditAction::CallbackRefused);
     core.audited_as(
         ctx,
@@ -177,61 +188,59 @@ async fn poison(
     ctx: Ctx,
     walk: Walk,
     (code, outcome): (FailureCode, &'static str),
-) -> Result<(), Refusal> {
-    settle(
-        core,
-        &walk,
-        Stage::Failed {
-            code,
-            poisoned: true,
-        },
-    )
-    .await?;
-    let mut about = about_elicitation(&walk.elicitation.value);
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    about.other_user = session.map(|session| core.pseudonym(&session.identity).short().into());
-    let what = (AuditClass::Browser, AuditAction::FlowPoisoned);
-    core.audited_as(ctx, what, outcome, (core.by_person(session), about))
-        .await
+) -> Result<(), Stepped> {
+    let entry = entry(core, &walk, AuditAction::FlowPoisoned, outcome);
+    let stage = Stage::Failed {
+        code,
+        poisoned: true,
+    };
+    settle(core, ctx, &walk, (stage, entry)).await.map(drop)
 }
 
 /// Ends this try of a flow; the person may try again.
-async fn fail(core: &Core, ctx: Ctx, walk: Walk, code: FailureCode) -> Result<(), Refusal> {
-    settle(
-        core,
-        &walk,
-        Stage::Failed {
-            code,
-            poisoned: false,
-        },
-    )
-    .await?;
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let who = (
-        core.by_person(session),
-        about_elicitation(&walk.elicitation.value),
-    );
-    core.audited_as(
-        ctx,
-        (AuditClass::Browser, AuditAction::ExchangeFailed),
-        code.as_str(),
-        who,
-    )
-    .await
+async fn fail(core: &Core, ctx: Ctx, walk: Walk, code: FailureCode) -> Result<(), Stepped> {
+    let entry = entry(core, &walk, AuditAction::ExchangeFailed, code.as_str());
+    let stage = Stage::Failed {
+        code,
+        poisoned: false,
+    };
+    settle(core, ctx, &walk, (stage, entry)).await.map(drop)
 }
 
-/// Leaves the stage `Consented`: `state` is spent in the same commit.
-async fn settle(core: &Core, walk: &Walk, stage: Stage) -> Result<Stored<BrowserFlow>, Refusal> {
+/// What the audit log says of a step of this walk, with whoever is signed in in this browser.
+fn entry(core: &Core, walk: &Walk, action: AuditAction, outcome: &'static str) -> AuditEvent {
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let mut about = about_elicitation(&walk.elicitation.value);
+    let seen = session.map(|session| core.pseudonym(&session.identity));
+    about.other_user = seen
+        .filter(|seen| *seen != walk.elicitation.value.pseudonym)
+        .map(|seen| seen.short().into());
+    AuditEvent {
+        class: AuditClass::Browser,
+        action,
+        outcome,
+        principal: core.by_person(session),
+        about,
+    }
+}
+
+/// Leaves the stage `Consented`: `state` is spent in the same commit, and `entry` is written with it.
+async fn settle(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (stage, entry): (Stage, AuditEvent),
+) -> Result<Stored<BrowserFlow>, Stepped> {
     let mut changes = Changes::default();
     let Stage::Consented { state, .. } = &walk.flow.value.stage else {
-        return Err(Refusal::Gone);
+        return Err(Stepped::Again);
     };
     let at = rows::keys::state(state);
     let row = core
         .store
         .read(at.table, &at.key)
         .await?
-        .ok_or(Refusal::Gone)?;
+        .ok_or(Stepped::Again)?;
     changes.delete(at, row.revision);
     let mut flow = walk.flow.value.clone();
     flow.stage = stage;
@@ -240,7 +249,7 @@ async fn settle(core: &Core, walk: &Walk, stage: Stage) -> Result<Stored<Browser
         rows::keys::elicitation(walk.elicitation.value.id),
         walk.elicitation.revision,
     );
-    changes.commit(&*core.store).await?;
+    core.commit_audited(ctx, changes, entry).await?;
     Ok(Stored {
         value: flow,
         revision: walk.flow.revision.next(),
@@ -254,19 +263,26 @@ async fn take(
     ctx: Ctx,
     walk: Walk,
     (returned, code): (Returned, AuthorizationCode),
-) -> Result<(), Refusal> {
+) -> Result<(), Stepped> {
     let facts = &walk.elicitation.value;
     if facts.is_over(ctx.now) || facts.state != ElicitationState::Consented {
         return fail(core, ctx, walk, FailureCode::WrongCallback).await;
     }
     let permit = desks.provider(&walk.declared.provider.slug).await?;
-    let flow = settle(core, &walk, Stage::Exchanging { since: ctx.now }).await?;
+    let entry = entry(core, &walk, AuditAction::ProviderReturned, "ok");
+    let flow = settle(
+        core,
+        ctx,
+        &walk,
+        (Stage::Exchanging { since: ctx.now }, entry),
+    )
+    .await?;
     let work = Arc::clone(core);
-    core.detached(async move {
+    let done = core.detached(async move {
         let _permit = permit;
         exchange(&work, ctx, &walk, (flow, returned, code)).await
-    })
-    .await
+    });
+    Ok(done.await?)
 }
 
 async fn exchange(
@@ -348,14 +364,12 @@ async fn keep(
     };
     pending.bundle = core.seal_pending(&owner, facts, &pending, &secrets)?;
     let mut changes = Changes::default();
-    changes.create(
-        expiry_row(
-            now.plus(BrowserFlow::PENDING_LIFE),
-            &Due::Pending(flow.value.id),
-        ),
-        &(),
-    );
-    let kept = advance(core, flow, Stage::AwaitingConfirm { pending }, changes).await;
+    let due = Due::Pending(flow.value.id);
+    let ends = (now.plus(BrowserFlow::PENDING_LIFE), &due);
+    let kept = match rows::look_at(&*core.store, &mut changes, ends).await {
+        Ok(()) => advance(core, flow, Stage::AwaitingConfirm { pending }, changes).await,
+        Err(error) => Err(error.into()),
+    };
     if let Err(refusal) = kept {
         // Somebody ended the elicitation meanwhile. What came is not kept anywhere; the provider is told.
         super::confirm::revoke_pending(core, &walk.declared.provider, &secrets).await;

@@ -1,19 +1,20 @@
 //! F9: the person says whether the account is the right one (C12). Yes makes the grant; no, or silence, destroys the tokens
 //! here and at the provider.
 
+use std::sync::Arc;
+
 use domain::{
-    AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Confirmed, Elicitation, Endpoints,
-    FormAction, Grant, GrantKey, GrantStatus, Pending, Principal, Provider, Stage, TokenSlot,
-    UserId,
+    AuditAction, AuditClass, BrowserFlowId, Confirmed, Elicitation, Endpoints, FormAction, Grant,
+    GrantKey, GrantStatus, Pending, Provider, SamePerson, Stage, TokenSlot, UserId,
 };
 use secret::Reveal as _;
 use storage::Revision;
 use upstream::{RevokeOutcome, TokenToRevoke};
 
-use super::audit_trail::{about_elicitation, about_grant};
-use super::consent::{Admitted, admit, tick, touch_session};
+use super::audit_trail::{about_elicitation, about_grant, event};
+use super::consent::{Admitted, admit, forget_state, tick, touch_session};
 use super::walk::Walk;
-use super::{elicit, grants, page, people, walk};
+use super::{grants, page, people};
 use crate::core::Core;
 use crate::doors::{Cookies, Ctx, Posted, PostedForm, Refusal};
 use crate::elicitation_shard::Elicitations;
@@ -41,7 +42,7 @@ pub(crate) fn provider_url(provider: &Provider) -> &str {
 
 /// Yes, this account.
 pub(crate) async fn confirm(
-    core: &Core,
+    core: &Arc<Core>,
     watchers: &Elicitations,
     ctx: Ctx,
     place: (BrowserFlowId, &Cookies),
@@ -61,24 +62,31 @@ pub(crate) async fn confirm(
             Posted::TickMissing(Box::new(page::show(core, ctx, &walk).await?))
         });
     };
-    activate(core, ctx, &walk, (&confirmed, pending)).await?;
-    watchers.changed(walk.elicitation.value.id);
+    let (work, id) = (Arc::clone(core), walk.elicitation.value.id);
+    core.detached(async move { activate(&work, ctx, &walk, &confirmed).await })
+        .await?;
+    watchers.changed(id);
     Ok(Posted::Page)
 }
 
-/// Makes the grant usable: facts, records, elicitation and flow in one commit.
+/// Makes the grant usable: facts, records, elicitation and flow in one commit. Runs to its end whatever becomes of the
+/// request.
 async fn activate(
     core: &Core,
     ctx: Ctx,
     walk: &Walk,
-    (confirmed, pending): (&Confirmed, &Pending),
+    confirmed: &Confirmed,
 ) -> Result<(), Refusal> {
     let facts = &walk.elicitation.value;
+    let Stage::AwaitingConfirm { pending } = &walk.flow.value.stage else {
+        return Err(Refusal::Gone);
+    };
     let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
     let owner = people::find_or_create(core, walk.owner.identity()).await?;
     let tokens = core.open_pending(&owner, facts, pending)?;
     let grant = new_grant(ctx, facts, pending, &owner);
     let before = grants::by_key(core, &grant.key()).await?;
+    let replaced = replaced_token(core, &owner, before.as_ref(), pending).await;
     let mut changes = Changes::default();
     if let Some(before) = &before {
         grants::remove_records(core, &mut changes, before.value.id).await?;
@@ -86,7 +94,9 @@ async fn activate(
     }
     changes.put(
         rows::keys::grant(&grant.key()),
-        before.map_or(Revision::NONE, |before| before.revision),
+        before
+            .as_ref()
+            .map_or(Revision::NONE, |before| before.revision),
         &grant,
     );
     changes.put_bytes(
@@ -105,19 +115,48 @@ async fn activate(
     flow.stage = Stage::Done { grant: grant.id };
     changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
     touch_session(walk, ctx, &mut changes);
-    changes.commit(&*core.store).await?;
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
     let about = domain::AuditAbout {
         elicitation: Some(completed.id),
         ..about_grant(&grant)
     };
-    core.audited(
-        ctx,
-        (AuditClass::Link, AuditAction::GrantActivated),
-        core.by_person(session),
-        about,
-    )
-    .await
+    let what = (AuditClass::Link, AuditAction::GrantActivated);
+    core.commit_audited(ctx, changes, event(what, core.by_person(session), about))
+        .await?;
+    let Some((before, token)) = before.zip(replaced) else {
+        return Ok(());
+    };
+    let provider = &walk.declared.provider;
+    if let RevokeOutcome::Failed(failure) = core
+        .upstream
+        .revoke(provider, token.as_request(), core.now())
+        .await
+    {
+        tracing::warn!(grant.id = %before.value.id, %failure, "the provider did not confirm a revocation");
+    }
+    let what = (AuditClass::Link, AuditAction::GrantRevoked);
+    let who = (core.by_person(session), about_grant(&before.value));
+    core.audited_as(ctx, what, "replaced", who).await
+}
+
+/// A token of the account that is replaced, to tell the provider once the new one is connected. The same account connected
+/// anew is left alone: many providers would end the new grant with the old one.
+async fn replaced_token(
+    core: &Core,
+    owner: &DataKey,
+    before: Option<&Stored<Grant>>,
+    pending: &Pending,
+) -> Option<grants::OwnedToken> {
+    let before = &before?.value;
+    let other =
+        before.account.is_some() && pending.account.is_some() && before.account != pending.account;
+    if !other {
+        return None;
+    }
+    // A token that cannot be opened any more cannot be revoked either, and must not stand in the way of a new one.
+    grants::token_to_revoke(core, before, owner)
+        .await
+        .unwrap_or_default()
 }
 
 fn new_grant(ctx: Ctx, facts: &Elicitation, pending: &Pending, owner: &DataKey) -> Grant {
@@ -188,7 +227,7 @@ async fn remove_index(
 
 /// No, at any step.
 pub(crate) async fn decline(
-    core: &Core,
+    core: &Arc<Core>,
     watchers: &Elicitations,
     ctx: Ctx,
     place: (BrowserFlowId, &Cookies),
@@ -198,40 +237,58 @@ pub(crate) async fn decline(
         Admitted::Yes(walk, person, _) => (walk, person),
         Admitted::No(posted) => return Ok(posted),
     };
+    let (work, id) = (Arc::clone(core), walk.elicitation.value.id);
+    core.detached(async move { end_declined(&work, ctx, &walk, &person).await })
+        .await?;
+    watchers.changed(id);
+    Ok(Posted::Page)
+}
+
+async fn end_declined(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    person: &SamePerson,
+) -> Result<(), Refusal> {
     let facts = &walk.elicitation.value;
-    let declined = facts
-        .clone()
-        .live(ctx.now)
-        .map_err(|_| Refusal::Gone)?
-        .declined(&person);
-    let pending = take_pending(core, &walk).await?;
-    let mut flow = walk.flow.value.clone();
-    flow.stage = Stage::Declined;
+    let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
+    let declined = live.declined(person);
+    let pending = take_pending(core, walk).await?;
     let mut changes = Changes::default();
-    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
     changes.put(
         rows::keys::elicitation(declined.id),
         walk.elicitation.revision,
         &declined,
     );
-    touch_session(&walk, ctx, &mut changes);
-    changes.commit(&*core.store).await?;
-    watchers.changed(declined.id);
+    turn(core, ctx, walk, (Stage::Declined, &mut changes)).await?;
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    core.audited(
-        ctx,
+    let entry = event(
         (AuditClass::Link, AuditAction::Declined),
         core.by_person(session),
         about_elicitation(&declined),
-    )
-    .await?;
-    destroyed(core, ctx, &walk, pending).await?;
-    Ok(Posted::Page)
+    );
+    core.commit_audited(ctx, changes, entry).await?;
+    destroyed(core, ctx, walk, pending).await
+}
+
+/// Adds the flow's next stage to a commit: an earlier `state` is dead with it, and the session has been used.
+async fn turn(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (stage, changes): (Stage, &mut Changes),
+) -> Result<(), Refusal> {
+    forget_state(core, walk, changes).await?;
+    let mut flow = walk.flow.value.clone();
+    flow.stage = stage;
+    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
+    touch_session(walk, ctx, changes);
+    Ok(())
 }
 
 /// Another account, or once more after a failure: back to the question.
 pub(crate) async fn again(
-    core: &Core,
+    core: &Arc<Core>,
     ctx: Ctx,
     place: (BrowserFlowId, &Cookies),
     form: &PostedForm,
@@ -240,32 +297,22 @@ pub(crate) async fn again(
         Admitted::Yes(walk, ..) => walk,
         Admitted::No(posted) => return Ok(posted),
     };
-    let pending = take_pending(core, &walk).await?;
-    let mut flow = walk.flow.value.clone();
-    let mut changes = Changes::default();
-    match &flow.stage {
-        Stage::AwaitingConfirm { .. }
-        | Stage::Failed {
-            poisoned: false, ..
-        }
-        | Stage::Exchanging { .. } => {}
-        Stage::Consented { state, .. } => {
-            let at = rows::keys::state(state);
-            if let Some(row) = core.store.read(at.table, &at.key).await? {
-                changes.delete(at, row.revision);
-            }
-        }
-        Stage::Arrived
-        | Stage::Done { .. }
-        | Stage::Declined
-        | Stage::Failed { poisoned: true, .. } => return Ok(Posted::Page),
+    let flow = &walk.flow.value;
+    if flow.is_over() || matches!(flow.stage, Stage::Arrived) {
+        return Ok(Posted::Page);
     }
-    flow.stage = Stage::Arrived;
-    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
-    touch_session(&walk, ctx, &mut changes);
-    changes.commit(&*core.store).await?;
-    destroyed(core, ctx, &walk, pending).await?;
+    let work = Arc::clone(core);
+    core.detached(async move { start_over(&work, ctx, &walk).await })
+        .await?;
     Ok(Posted::Page)
+}
+
+async fn start_over(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
+    let pending = take_pending(core, walk).await?;
+    let mut changes = Changes::default();
+    turn(core, ctx, walk, (Stage::Arrived, &mut changes)).await?;
+    changes.commit(&*core.store).await?;
+    destroyed(core, ctx, walk, pending).await
 }
 
 /// Opens what is pending in a flow, to tell the provider once the row is gone.
@@ -315,54 +362,4 @@ pub(crate) async fn revoke_pending(
         RevokeOutcome::NoEndpoint => "no-revocation-endpoint",
         RevokeOutcome::Failed(_) => "revocation-failed",
     }
-}
-
-/// Pending tokens whose time is over: destroyed here, revoked at the provider. For the janitor.
-pub(crate) async fn expire_pending(
-    core: &Core,
-    ctx: Ctx,
-    id: BrowserFlowId,
-) -> Result<(), Refusal> {
-    let Some(flow) = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(id)).await? else {
-        return Ok(());
-    };
-    let Stage::AwaitingConfirm { pending } = &flow.value.stage else {
-        return Ok(());
-    };
-    if !pending
-        .since
-        .plus(BrowserFlow::PENDING_LIFE)
-        .passed(ctx.now)
-    {
-        return Ok(());
-    }
-    let Some(elicitation) = elicit::load(core, flow.value.elicitation).await? else {
-        return Ok(());
-    };
-    let owner = core.open_owner(&elicitation.value)?;
-    let key = people::find_or_create(core, owner.identity()).await?;
-    let tokens = core.open_pending(&key, &elicitation.value, pending)?;
-    let Stored {
-        value: mut next,
-        revision,
-    } = flow.clone();
-    next.stage = Stage::Failed {
-        code: domain::FailureCode::NotConfirmed,
-        poisoned: false,
-    };
-    let mut changes = Changes::default();
-    changes.put(rows::keys::flow(id), revision, &next);
-    changes.commit(&*core.store).await?;
-    let outcome = match walk::declared(core, &elicitation.value) {
-        Some(declared) => revoke_pending(core, &declared.provider, &tokens).await,
-        None => "provider-not-declared",
-    };
-    let who = (Principal::Vault, about_elicitation(&elicitation.value));
-    core.audited_as(
-        ctx,
-        (AuditClass::Link, AuditAction::PendingDestroyed),
-        outcome,
-        who,
-    )
-    .await
 }

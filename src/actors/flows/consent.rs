@@ -1,5 +1,7 @@
 //! F5 and F6: the question is answered. Only a yes makes `state` and the PKCE verifier, and only they lead to a provider.
 
+use std::sync::Arc;
+
 use domain::{
     AuditAction, AuditClass, BrowserFlow, BrowserFlowId, ConsentGiven, ElicitationState,
     FailureCode, FormAction, SamePerson, Stage, Tick,
@@ -7,7 +9,7 @@ use domain::{
 use secret::OauthState;
 use upstream::{AuthorizationRequest, ProviderFailure, code_challenge};
 
-use super::audit_trail::about_elicitation;
+use super::audit_trail::{about_elicitation, event};
 use super::login::{form_code, new_verifier};
 use super::page;
 use super::walk::{self, Walk};
@@ -75,7 +77,7 @@ pub(crate) const fn tick(form: &PostedForm) -> Tick {
 
 /// Yes to the question.
 pub(crate) async fn consent(
-    core: &Core,
+    core: &Arc<Core>,
     watchers: &Elicitations,
     ctx: Ctx,
     place: (BrowserFlowId, &Cookies),
@@ -85,7 +87,10 @@ pub(crate) async fn consent(
         Admitted::Yes(walk, person, proof) => (walk, person, proof),
         Admitted::No(posted) => return Ok(posted),
     };
-    if !matches!(walk.flow.value.stage, Stage::Arrived) {
+    if !matches!(
+        walk.flow.value.stage,
+        Stage::Arrived | Stage::Consented { .. }
+    ) {
         return Ok(Posted::Page);
     }
     let Some(consent) = ConsentGiven::check(&person, &proof, tick(form)) else {
@@ -93,12 +98,15 @@ pub(crate) async fn consent(
             page::show(core, ctx, &walk).await?,
         )));
     };
-    leave(core, ctx, &walk, &consent).await?;
-    watchers.changed(walk.elicitation.value.id);
+    let (work, id) = (Arc::clone(core), walk.elicitation.value.id);
+    core.detached(async move { leave(&work, ctx, &walk, &consent).await })
+        .await?;
+    watchers.changed(id);
     Ok(Posted::Leaving)
 }
 
-/// Makes `state` and verifier and commits them with the consent.
+/// Makes `state` and verifier and commits them with the consent. A `state` of an earlier yes is dead from then on: whoever
+/// comes back with it finds nothing.
 async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Result<(), Refusal> {
     let facts = &walk.elicitation.value;
     let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
@@ -113,6 +121,7 @@ async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Re
     };
     let consented = live.consented(consent, ctx.now);
     let mut changes = Changes::default();
+    forget_state(core, walk, &mut changes).await?;
     changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
     changes.put(
         rows::keys::elicitation(consented.id),
@@ -121,16 +130,26 @@ async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Re
     );
     changes.create(rows::keys::state(&hash), &flow.id);
     touch_session(walk, ctx, &mut changes);
-    changes.commit(&*core.store).await?;
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
     let what = (AuditClass::Link, AuditAction::ConsentGiven);
-    core.audited(
-        ctx,
-        what,
-        core.by_person(session),
-        about_elicitation(&consented),
-    )
-    .await
+    let entry = event(what, core.by_person(session), about_elicitation(&consented));
+    Ok(core.commit_audited(ctx, changes, entry).await?)
+}
+
+/// Takes away the `state` of an earlier yes, if the flow has one.
+pub(crate) async fn forget_state(
+    core: &Core,
+    walk: &Walk,
+    changes: &mut Changes,
+) -> Result<(), Refusal> {
+    let Stage::Consented { state, .. } = &walk.flow.value.stage else {
+        return Ok(());
+    };
+    let at = rows::keys::state(state);
+    if let Some(row) = core.store.read(at.table, &at.key).await? {
+        changes.delete(at, row.revision);
+    }
+    Ok(())
 }
 
 /// A deed keeps the session from falling idle.
@@ -181,7 +200,9 @@ pub(crate) async fn leaving(
         state: &state,
         code_challenge: &challenge,
         scopes: &facts.scopes,
-        account_chooser: true,
+        // A provider that knows an account chooser is asked for it by its file (`authorize_extra`); others refuse words in
+        // `prompt` that they do not know (OpenID Connect Core 3.1.2.1).
+        account_chooser: false,
     };
     match core
         .upstream
@@ -191,6 +212,11 @@ pub(crate) async fn leaving(
         Ok(url) => Ok(Some(Ok(ProviderLeaving {
             ask: page::ask(ctx, &walk)?,
             url,
+            left: since
+                .plus(BrowserFlow::STATE_LIFE)
+                .min(facts.expires)
+                .min(facts.hard_end())
+                .left(ctx.now),
         }))),
         Err(failure) => Ok(Some(Err(code_of(&failure)))),
     }

@@ -9,6 +9,7 @@ use domain::{
 use secret::{KeyClass, ServerKeyText};
 use zeroize::Zeroizing;
 
+use super::audit_trail::event;
 use crate::core::Core;
 use crate::doors::{Ctx, KeyView, NewKey, Refusal};
 use crate::rows::{self, Changes, ServerKeyRow, ServerRow, Stored};
@@ -120,19 +121,14 @@ pub(crate) async fn new_key(
     };
     let mut changes = Changes::default();
     changes.create(rows::keys::server_key(key.id()), &row);
-    changes.commit(&*core.store).await?;
     let about = AuditAbout {
         server: server.cloned(),
         key: Some(key.id().into()),
         ..AuditAbout::default()
     };
-    core.audited(
-        ctx,
-        (AuditClass::Key, AuditAction::ServerKeyCreated),
-        Principal::Operator,
-        about,
-    )
-    .await?;
+    let what = (AuditClass::Key, AuditAction::ServerKeyCreated);
+    core.commit_audited(ctx, changes, event(what, Principal::Operator, about))
+        .await?;
     Ok(NewKey {
         view: view(key.id(), &row),
         text: Zeroizing::new(key.as_str().to_owned()),
@@ -149,24 +145,19 @@ pub(crate) async fn revoke_key(core: &Core, ctx: Ctx, id: &str) -> Result<KeyVie
     else {
         return Err(Refusal::NotFound);
     };
+    let mut changes = Changes::default();
     if row.revoked.is_none() {
         row.revoked = Some(ctx.now);
-        let mut changes = Changes::default();
         changes.put(at, revision, &row);
-        changes.commit(&*core.store).await?;
     }
     let about = AuditAbout {
         server: row.server.clone(),
         key: Some(id.into()),
         ..AuditAbout::default()
     };
-    core.audited(
-        ctx,
-        (AuditClass::Key, AuditAction::ServerKeyRevoked),
-        Principal::Operator,
-        about,
-    )
-    .await?;
+    let what = (AuditClass::Key, AuditAction::ServerKeyRevoked);
+    core.commit_audited(ctx, changes, event(what, Principal::Operator, about))
+        .await?;
     Ok(view(id, &row))
 }
 
@@ -217,7 +208,6 @@ pub(crate) async fn set_disabled(
         .map_or(storage::Revision::NONE, |row| row.revision);
     let mut changes = Changes::default();
     changes.put(at, revision, &ServerRow { disabled });
-    changes.commit(&*core.store).await?;
     let action = if disabled {
         AuditAction::ServerDisabled
     } else {
@@ -228,8 +218,8 @@ pub(crate) async fn set_disabled(
         server: Some(slug.clone()),
         ..AuditAbout::default()
     };
-    core.audited(ctx, (AuditClass::Admin, action), Principal::Operator, about)
-        .await
+    let entry = event((AuditClass::Admin, action), Principal::Operator, about);
+    Ok(core.commit_audited(ctx, changes, entry).await?)
 }
 
 /// Whether a server is disabled.

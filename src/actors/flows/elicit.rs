@@ -1,18 +1,18 @@
-//! Elicitations as servers see them: made, looked at, waited for, taken back, found again by requestState (C13).
+//! Elicitations as servers see them: made, looked at, waited for, taken back.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use domain::{
-    AuditAction, AuditClass, AuthenticatedServer, Digest, Elicitation, ElicitationId,
-    ElicitationState, LiveElicitation, Permitted, ScopeSet, StatePresented, StatePrincipal,
-    VerifiedSubject,
+    AuditAction, AuditClass, AuthenticatedServer, Elicitation, ElicitationId, ElicitationState,
+    LiveElicitation, Permitted, ScopeSet, VerifiedSubject,
 };
 use secret::ConnectTicket;
-use sha2::{Digest as _, Sha256};
 use storage::Revision;
 
-use super::audit_trail::{about_call, about_elicitation, by_server};
+use super::audit_trail::{about_elicitation, by_server, event};
+use super::request_state;
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{ConnectLink, Ctx, ElicitationView, Refusal, Wanted};
 use crate::elicitation_shard::Elicitations;
@@ -38,14 +38,7 @@ pub(crate) async fn create(
         );
     }
     let facts = facts(core, ctx, caller, subject, (permitted, wanted, &names))?;
-    retrying(|| store_new(core, ctx, &facts)).await?;
-    core.audited(
-        ctx,
-        (AuditClass::Link, AuditAction::ElicitationCreated),
-        by_server(caller),
-        about_elicitation(&facts),
-    )
-    .await?;
+    retrying(|| store_new(core, ctx, caller, &facts)).await?;
     link(core, subject, &facts, &names.ticket, ctx)
 }
 
@@ -133,7 +126,12 @@ fn facts(
     })
 }
 
-async fn store_new(core: &Core, ctx: Ctx, facts: &Elicitation) -> Result<(), Stepped> {
+async fn store_new(
+    core: &Core,
+    ctx: Ctx,
+    caller: &AuthenticatedServer,
+    facts: &Elicitation,
+) -> Result<(), Stepped> {
     let at = rows::keys::live(&facts.tenant, &facts.server, &facts.pseudonym);
     let live = rows::load::<LiveList>(&*core.store, &at).await?;
     let (mut list, revision) = live.map_or((LiveList::default(), Revision::NONE), |live| {
@@ -154,11 +152,14 @@ async fn store_new(core: &Core, ctx: Ctx, facts: &Elicitation) -> Result<(), Ste
     changes.put(at, revision, &list);
     changes.create(rows::keys::elicitation(facts.id), facts);
     changes.create(rows::keys::ticket(&facts.ticket), &facts.id);
-    changes.create(
-        expiry_row(facts.hard_end(), &Due::Elicitation(facts.id)),
-        &(),
-    );
-    Ok(changes.commit(&*core.store).await?)
+    changes.create(expiry_row(facts.expires, &Due::Elicitation(facts.id)), &());
+    let what = (AuditClass::Link, AuditAction::ElicitationCreated);
+    core.commit_audited(
+        ctx,
+        changes,
+        event(what, by_server(caller), about_elicitation(facts)),
+    )
+    .await
 }
 
 /// Takes those out of the list that have ended before their time.
@@ -214,87 +215,8 @@ fn link(
     Ok(ConnectLink {
         view: view(core, facts, ctx),
         url: url.into(),
-        request_state: request_state(core, subject, facts, ctx)?,
+        request_state: request_state::fresh(core, subject, facts, ctx)?,
     })
-}
-
-/// A fresh requestState for an elicitation.
-pub(crate) fn request_state(
-    core: &Core,
-    subject: &VerifiedSubject,
-    facts: &Elicitation,
-    ctx: Ctx,
-) -> Result<Box<str>, Refusal> {
-    let state = crypto::RequestState {
-        elicitation: facts.id,
-        tenant: facts.tenant.clone(),
-        server: facts.server.clone(),
-        issuer: facts.issuer.clone(),
-        subject_hash: sha256(&subject.identity().subject.to_bytes()).0,
-        provider: facts.provider.clone(),
-        client_digest: sha256(&facts.client.to_bytes()).0,
-        request_digest: facts.request_digest.map(|digest| digest.0),
-        issued_ms: ctx.now.as_ms(),
-        expires_ms: facts.hard_end().as_ms(),
-    };
-    let sealed = core.keyring.seal_request_state(&state, &*core.entropy);
-    sealed.map(Into::into).map_err(|_| Refusal::Internal)
-}
-
-/// C13: the elicitation that a requestState names, if it was made for whoever presents it.
-pub(crate) async fn presented(
-    core: &Core,
-    ctx: Ctx,
-    caller: &AuthenticatedServer,
-    subject: &VerifiedSubject,
-    (text, request, provider): (&str, Option<Digest>, Option<&domain::ProviderSlug>),
-) -> Result<(StatePresented, Stored<Elicitation>), Refusal> {
-    let server = caller.server();
-    let Ok(state) =
-        core.keyring
-            .open_request_state(&server.tenant, &server.slug, ctx.now.as_ms(), text)
-    else {
-        return refuse_state(core, ctx, caller, subject, "not-ours").await;
-    };
-    let made_for = StatePrincipal {
-        issuer: state.issuer.clone(),
-        subject: Digest(state.subject_hash),
-        client: Digest(state.client_digest),
-        request: state.request_digest.map(Digest),
-        provider: Some(state.provider.clone()),
-    };
-    let presenter = StatePrincipal {
-        issuer: subject.identity().issuer.clone(),
-        subject: sha256(&subject.identity().subject.to_bytes()),
-        client: sha256(&subject.client().to_bytes()),
-        request,
-        provider: provider.cloned(),
-    };
-    let Ok(proof) = StatePresented::check(state.elicitation, &made_for, &presenter) else {
-        return refuse_state(core, ctx, caller, subject, "other-principal").await;
-    };
-    match load(core, proof.elicitation()).await? {
-        Some(row) => Ok((proof, row)),
-        None => refuse_state(core, ctx, caller, subject, "gone").await,
-    }
-}
-
-async fn refuse_state<T>(
-    core: &Core,
-    ctx: Ctx,
-    caller: &AuthenticatedServer,
-    subject: &VerifiedSubject,
-    outcome: &'static str,
-) -> Result<T, Refusal> {
-    let about = about_call(core, caller, Some(subject));
-    core.audited_as(
-        ctx,
-        (AuditClass::Browser, AuditAction::StateRefused),
-        outcome,
-        (by_server(caller), about),
-    )
-    .await?;
-    Err(Refusal::RequestState)
 }
 
 /// An elicitation by id, if it is this server's, person's and client's; any other looks like one that is not there.
@@ -336,11 +258,10 @@ pub(crate) async fn watch(
         let now = core.now();
         // The watch begins before the row is read, so that a change in between wakes it.
         let mut changed = Box::pin(watchers.watch(id, deadline.left(now)));
-        let early = futures_util::poll!(&mut changed).is_ready();
+        let begun = futures_util::poll!(&mut changed);
         let row = mine(core, caller, subject, id).await?;
-        let seen = Ctx { now, ..ctx };
         if row.value.is_over(now) || deadline.passed(now) {
-            return Ok(view(core, &row.value, seen));
+            return Ok(view(core, &row.value, Ctx { now, ..ctx }));
         }
         if watchers.draining() {
             // Another process will know more in a moment.
@@ -348,19 +269,9 @@ pub(crate) async fn watch(
                 retry_after: Duration::from_secs(1),
             });
         }
-        if !early {
-            changed.await;
-        }
-        if deadline.passed(core.now()) {
-            let row = mine(core, caller, subject, id).await?;
-            return Ok(view(
-                core,
-                &row.value,
-                Ctx {
-                    now: core.now(),
-                    ..ctx
-                },
-            ));
+        match begun {
+            Poll::Ready(woken) => woken?,
+            Poll::Pending => changed.await?,
         }
     }
 }
@@ -374,29 +285,24 @@ pub(crate) async fn cancel(
     id: ElicitationId,
 ) -> Result<ElicitationView, Refusal> {
     let row = mine(core, caller, subject, id).await?;
-    let ended = end(core, ctx, row, LiveElicitation::cancelled).await?;
-    core.audited(
-        ctx,
-        (AuditClass::Link, AuditAction::ElicitationCancelled),
-        by_server(caller),
-        about_elicitation(&ended),
-    )
-    .await?;
+    let ended = end(core, ctx, (caller, row), LiveElicitation::cancelled).await?;
     Ok(view(core, &ended, ctx))
 }
 
-/// Ends a live elicitation in the way `how` says.
+/// Ends a live elicitation on its server's word, in the way `how` says.
 pub(crate) async fn end(
     core: &Core,
     ctx: Ctx,
-    row: Stored<Elicitation>,
+    (caller, row): (&AuthenticatedServer, Stored<Elicitation>),
     how: impl FnOnce(LiveElicitation) -> Elicitation,
 ) -> Result<Elicitation, Refusal> {
     let live = row.value.live(ctx.now).map_err(|_| Refusal::Gone)?;
     let ended = how(live);
     let mut changes = Changes::default();
     changes.put(rows::keys::elicitation(ended.id), row.revision, &ended);
-    changes.commit(&*core.store).await?;
+    let what = (AuditClass::Link, AuditAction::ElicitationCancelled);
+    let entry = event(what, by_server(caller), about_elicitation(&ended));
+    core.commit_audited(ctx, changes, entry).await?;
     Ok(ended)
 }
 
@@ -435,8 +341,4 @@ pub(crate) fn widened(wanted: &ScopeSet, granted: &ScopeSet, allowed: &ScopeSet)
     } else {
         wanted.clone()
     }
-}
-
-fn sha256(bytes: &[u8]) -> Digest {
-    Digest(Sha256::digest(bytes).into())
 }

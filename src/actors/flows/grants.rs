@@ -1,5 +1,7 @@
 //! Grants: found, listed, changed in status, ended with one revocation at the provider.
 
+use std::sync::Arc;
+
 use domain::{
     AuditAction, AuditClass, AuthenticatedServer, Grant, GrantId, GrantKey, GrantStatus, Principal,
     VerifiedSubject,
@@ -8,7 +10,7 @@ use secret::{RefreshToken, Reveal as _};
 use storage::{Revision, StoreError, Table};
 use upstream::{RevokeOutcome, TokenToRevoke};
 
-use super::audit_trail::about_grant;
+use super::audit_trail::{about_grant, event};
 use super::people;
 use crate::core::Core;
 use crate::doors::{
@@ -161,7 +163,7 @@ pub(crate) async fn all(
 
 /// Ends a grant for its own server and person.
 pub(crate) async fn revoke_mine(
-    core: &Core,
+    core: &Arc<Core>,
     ctx: Ctx,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
@@ -169,7 +171,7 @@ pub(crate) async fn revoke_mine(
 ) -> Result<RevocationReceipt, Refusal> {
     let (grant, user) = mine(core, caller, subject, id).await?;
     let owner = core.data_key(&user.value, subject.identity())?;
-    end(
+    end_detached(
         core,
         ctx,
         Found { grant, owner },
@@ -180,12 +182,24 @@ pub(crate) async fn revoke_mine(
 
 /// Ends a grant for the operator.
 pub(crate) async fn revoke_any(
-    core: &Core,
+    core: &Arc<Core>,
     ctx: Ctx,
     id: GrantId,
 ) -> Result<RevocationReceipt, Refusal> {
     let found = by_id(core, id).await?.ok_or(Refusal::NotFound)?;
-    end(core, ctx, found, Principal::Operator).await
+    end_detached(core, ctx, found, Principal::Operator).await
+}
+
+/// Ends a grant in a flow of its own: once it has ended here, the provider is told whatever becomes of the request.
+async fn end_detached(
+    core: &Arc<Core>,
+    ctx: Ctx,
+    found: Found,
+    by: Principal,
+) -> Result<RevocationReceipt, Refusal> {
+    let work = Arc::clone(core);
+    core.detached(async move { end(&work, ctx, found, by).await })
+        .await
 }
 
 /// Ends a grant here first, so that nothing is released while the provider is asked, then asks the provider once.
@@ -209,14 +223,9 @@ async fn end(
     let mut changes = Changes::default();
     changes.put(rows::keys::grant(&grant.key()), revision, &ended);
     remove_records(core, &mut changes, grant.id).await?;
-    changes.commit(&*core.store).await?;
-    core.audited(
-        ctx,
-        (AuditClass::Link, AuditAction::GrantRevoked),
-        by,
-        about_grant(&grant),
-    )
-    .await?;
+    let what = (AuditClass::Link, AuditAction::GrantRevoked);
+    core.commit_audited(ctx, changes, event(what, by, about_grant(&grant)))
+        .await?;
     let provider = match (token, core.registry.provider(&grant.provider)) {
         (Some(token), Some(provider)) => match core
             .upstream
@@ -257,7 +266,8 @@ impl OwnedToken {
     }
 }
 
-async fn token_to_revoke(
+/// The token with which the provider can be told that a grant has ended.
+pub(crate) async fn token_to_revoke(
     core: &Core,
     grant: &Grant,
     owner: &DataKey,
@@ -343,7 +353,8 @@ pub(crate) async fn set_status(
     Ok(changes.commit(&*core.store).await?)
 }
 
-fn version_of(grant: &Grant, which: TokenRecord) -> Option<u64> {
+/// Record version of one of a grant's records.
+pub(crate) fn version_of(grant: &Grant, which: TokenRecord) -> Option<u64> {
     let slot = grant.slots.first()?;
     match which {
         TokenRecord::Access => Some(slot.access_version),

@@ -1,8 +1,8 @@
 //! F2: a connect link is opened. It makes a browser flow and a cookie, counts a wrong person, and does nothing else.
 
 use domain::{
-    AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Elicitation, ElicitationId, SamePerson,
-    Stage,
+    AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, Elicitation, ElicitationId,
+    SamePerson, Stage,
 };
 use secret::{BrowserCookie, ConnectTicket, CsrfSecret};
 
@@ -28,9 +28,8 @@ pub(crate) async fn open(
         return Ok(None);
     };
     let opened = retrying(|| step(core, ctx, id.value, cookies)).await?;
-    if opened.is_some() {
-        watchers.changed(id.value);
-    }
+    // Also when it was refused: the third wrong person ends the elicitation, and its server may be waiting for that.
+    watchers.changed(id.value);
     Ok(opened)
 }
 
@@ -72,7 +71,6 @@ async fn step(
     if facts != row.value {
         changes.put(rows::keys::elicitation(id), row.revision, &facts);
     }
-    changes.commit(&*core.store).await?;
     let by = core.by_person(here.as_ref().map(|here| &here.open.session));
     let mut about = about_elicitation(&facts);
     let (action, outcome) = match &person {
@@ -84,8 +82,14 @@ async fn step(
         }
         _ => (AuditAction::LinkOpened, "ok"),
     };
-    core.audited_as(ctx, (AuditClass::Browser, action), outcome, (by, about))
-        .await?;
+    let entry = AuditEvent {
+        class: AuditClass::Browser,
+        action,
+        outcome,
+        principal: by,
+        about,
+    };
+    core.commit_audited(ctx, changes, entry).await?;
     Ok(if facts.is_final() { None } else { Some(opened) })
 }
 
@@ -121,6 +125,7 @@ async fn new_flow(
         cookie: core.lookup(crypto::LookupLabel::Browser, cookie.as_bytes()),
         secret: core.seal_flow_word(&facts.tenant, FLOW_SECRET, id, secret.as_bytes())?,
         created: ctx.now,
+        signed_out: false,
         stage: Stage::Arrived,
     };
     changes.create(rows::keys::flow(id), &flow);

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAbout, AuditAction, AuditClass, BrowserFlowId, BrowserSession, CallbackAnswer,
+    AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlowId, BrowserSession, CallbackAnswer,
     CallbackParams, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
     Principal, SamePerson, Timestamp, VerifiedLogin,
 };
 use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _, SessionCookie};
 use upstream::{LoginCode, LoginRequest, code_challenge};
 
-use super::audit_trail::about_elicitation;
+use super::audit_trail::{about_elicitation, event};
 use super::elicit;
 use super::walk::{self, csrf_form};
 use crate::core::{Core, Stepped, retrying};
@@ -69,6 +69,7 @@ pub(crate) async fn start(
         ),
         verifier: new_verifier(core),
         expires: ctx.now.plus(PRE_LOGIN),
+        fresh: walk.flow.value.signed_out || walk.elicitation.value.mismatches > 0,
     };
     let cookie = core.seal_pre_login(&walk.declared.issuer, &pre)?;
     Ok(Some(LoginStarted {
@@ -108,6 +109,7 @@ pub(crate) async fn leaving(
         state: &state,
         nonce: pre.nonce.reveal(),
         code_challenge: &challenge,
+        fresh: pre.fresh,
     };
     match core.upstream.login_url(&issuer, &request, ctx.now).await {
         Ok(url) => Ok(Some(Ok(LoginLeaving { issuer, url }))),
@@ -253,19 +255,17 @@ async fn begin_session(
         &(),
     );
     changes.create(expiry_row(pre.expires, &Due::UsedLogin(used)), &());
-    match changes.commit(&*core.store).await {
-        Ok(()) => {}
-        Err(storage::StoreError::Conflict { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    }
     let about = AuditAbout {
         tenant: Some(session.identity.tenant.clone()),
         ..AuditAbout::default()
     };
-    let by = core.by_person(Some(&session));
-    core.audited(ctx, (AuditClass::Browser, AuditAction::SignedIn), by, about)
-        .await?;
-    Ok(Some(cookie))
+    let what = (AuditClass::Browser, AuditAction::SignedIn);
+    let entry = event(what, core.by_person(Some(&session)), about);
+    match core.commit_audited(ctx, changes, entry).await {
+        Ok(()) => Ok(Some(cookie)),
+        Err(Stepped::Again) => Ok(None),
+        Err(Stepped::Stop(refusal)) => Err(refusal),
+    }
 }
 
 /// C6 right after the login: the elicitation moves on for the right person and counts a wrong one.
@@ -293,23 +293,24 @@ async fn compare(
         Ok(same) => live.signed_in(same, ctx.now),
         Err(_) => live.mismatched(),
     };
+    let mut changes = Changes::default();
     if changed != row.value {
-        let mut changes = Changes::default();
         changes.put(rows::keys::elicitation(changed.id), row.revision, &changed);
+    }
+    if person.is_ok() {
         changes.commit(&*core.store).await?;
+        return Ok(Some(changed.id));
     }
-    if person.is_err() {
-        let mut about = about_elicitation(&changed);
-        about.other_user = Some(core.pseudonym(&session.identity).short().into());
-        let what = (AuditClass::Browser, AuditAction::IdentityMismatch);
-        core.audited_as(
-            ctx,
-            what,
-            "other-person",
-            (core.by_person(Some(&session)), about),
-        )
-        .await?;
-    }
+    let mut about = about_elicitation(&changed);
+    about.other_user = Some(core.pseudonym(&session.identity).short().into());
+    let entry = AuditEvent {
+        class: AuditClass::Browser,
+        action: AuditAction::IdentityMismatch,
+        outcome: "other-person",
+        principal: core.by_person(Some(&session)),
+        about,
+    };
+    core.commit_audited(ctx, changes, entry).await?;
     Ok(Some(changed.id))
 }
 

@@ -14,6 +14,8 @@ pub(crate) mod link;
 pub(crate) mod login;
 pub(crate) mod obtain;
 pub(crate) mod page;
+pub(crate) mod pending;
 pub(crate) mod people;
 pub(crate) mod release;
+pub(crate) mod request_state;
 pub(crate) mod walk;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::{
     AuditAction, AuditClass, ExchangedTokens, Freshness, Grant, GrantId, GrantStatus, Principal,
-    Provider,
+    Provider, ScopeSet, Timestamp,
 };
 use secret::Reveal as _;
 use storage::{Claim, Revision};
@@ -158,76 +158,78 @@ async fn under_lease(core: &Core, id: GrantId, provider: &Provider) -> Result<()
 /// Keeps new tokens: both records under their next versions, and the grant, in one commit.
 async fn keep(
     core: &Core,
-    (mut grant, revision): (Grant, Revision),
+    (before, revision): (Grant, Revision),
     owner: &DataKey,
     tokens: ExchangedTokens,
 ) -> Result<(), ObtainError> {
-    let id = grant.id;
-    let access_row = grants::record(core, id, TokenRecord::Access)
-        .await
-        .map_err(failed)?
-        .ok_or(ObtainError::Failed)?;
-    let refresh_row = grants::record(core, id, TokenRecord::Refresh)
-        .await
-        .map_err(failed)?
-        .ok_or(ObtainError::Failed)?;
-    let now = core.now();
-    let slot = grant.slots.first_mut().ok_or(ObtainError::Failed)?;
-    let old_refresh = match (&tokens.refresh, slot.refresh_version) {
-        (None, Some(version)) => Some((version, refresh_row.value)),
-        _ => None,
+    let id = before.id;
+    let row = async |which| {
+        grants::record(core, id, which)
+            .await
+            .map_err(failed)?
+            .ok_or(ObtainError::Failed)
     };
-    // The kept refresh token is sealed anew, too: the expiry is one of the facts that its record is bound to.
-    let before = grant.clone();
-    let slot = grant.slots.first_mut().ok_or(ObtainError::Failed)?;
-    slot.generation += 1;
-    slot.issued = now;
-    slot.expires = tokens.expires;
-    slot.access_version += 1;
-    slot.refresh_version = slot.refresh_version.map(|version| version + 1);
-    let (access_version, refresh_version) =
-        (slot.access_version, slot.refresh_version.unwrap_or(1));
-    grant.scopes = tokens.scopes.clone();
-    let access = core
-        .seal_token(
-            owner,
-            &grant,
-            (TokenRecord::Access, access_version),
-            tokens.access.reveal(),
-        )
-        .map_err(failed)?;
-    let refresh = match (tokens.refresh, old_refresh) {
-        (Some(token), _) => token,
-        (None, Some((version, record))) => core
-            .open_refresh(owner, &before, version, record)
+    let (access_row, refresh_row) = (
+        row(TokenRecord::Access).await?,
+        row(TokenRecord::Refresh).await?,
+    );
+    let (grant, wider) = next_generation(&before, &tokens, core.now());
+    let version =
+        |grant: &Grant, which| grants::version_of(grant, which).ok_or(ObtainError::Failed);
+    let refresh = match tokens.refresh {
+        Some(token) => token,
+        // Kept, but sealed anew: the expiry is one of the facts that its record is bound to.
+        None => core
+            .open_refresh(
+                owner,
+                &before,
+                version(&before, TokenRecord::Refresh)?,
+                refresh_row.value,
+            )
             .map_err(failed)?,
-        (None, None) => return Err(ObtainError::Failed),
     };
-    let refresh = core
-        .seal_token(
-            owner,
-            &grant,
-            (TokenRecord::Refresh, refresh_version),
-            refresh.reveal(),
-        )
-        .map_err(failed)?;
     let mut changes = Changes::default();
     changes.put(rows::keys::grant(&grant.key()), revision, &grant);
-    changes.put_bytes(
-        grants::record_key(id, TokenRecord::Access),
-        access_row.revision,
-        access,
-    );
-    changes.put_bytes(
-        grants::record_key(id, TokenRecord::Refresh),
-        refresh_row.revision,
-        refresh,
-    );
+    for (which, old, token) in [
+        (
+            TokenRecord::Access,
+            access_row.revision,
+            tokens.access.reveal(),
+        ),
+        (TokenRecord::Refresh, refresh_row.revision, refresh.reveal()),
+    ] {
+        let sealed = core
+            .seal_token(owner, &grant, (which, version(&grant, which)?), token)
+            .map_err(failed)?;
+        changes.put_bytes(grants::record_key(id, which), old, sealed);
+    }
     changes.commit(&*core.store).await.map_err(|error| {
         tracing::error!(grant.id = %id, error = %error, "refreshed tokens could not be kept");
         failed(error.into())
     })?;
-    note(core, AuditAction::TokensRefreshed, "ok", &grant).await
+    let outcome = if wider.is_empty() {
+        "ok"
+    } else {
+        tracing::warn!(grant.id = %id, wider = wider.len(), "a refresh named scopes that nobody agreed to; they are left out");
+        "wider-scopes"
+    };
+    note(core, AuditAction::TokensRefreshed, outcome, &grant).await
+}
+
+/// The grant after a refresh, and scopes that the answer named beyond it: a refresh may only narrow what the person agreed
+/// to (RFC 6749 section 6).
+fn next_generation(before: &Grant, tokens: &ExchangedTokens, now: Timestamp) -> (Grant, ScopeSet) {
+    let mut grant = before.clone();
+    if let Some(slot) = grant.slots.first_mut() {
+        slot.generation += 1;
+        slot.issued = now;
+        slot.expires = tokens.expires;
+        slot.access_version += 1;
+        slot.refresh_version = slot.refresh_version.map(|version| version + 1);
+    }
+    let wider = tokens.scopes.without(&before.scopes);
+    grant.scopes = tokens.scopes.without(&wider);
+    (grant, wider)
 }
 
 /// The provider ended this generation. If the row moved on meanwhile, its newer tokens stand.

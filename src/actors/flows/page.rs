@@ -12,7 +12,7 @@ use super::grants;
 use super::people;
 use super::walk::{self, Walk, csrf_form};
 use crate::core::Core;
-use crate::doors::{AskView, Cookies, Ctx, FlowPage, PersonView, Refusal, reference};
+use crate::doors::{AskView, Cookies, Ctx, FlowPage, PersonView, Refusal, Replaced, reference};
 
 /// The page of a flow.
 pub(crate) async fn page(
@@ -98,17 +98,10 @@ async fn theirs(
             provider: declared.provider.clone(),
         }),
         _ if over => Ok(FlowPage::Gone),
-        (Stage::Arrived, _) => Ok(FlowPage::Consent {
+        // Also the question again for who said yes and has not come back: an answer to it starts anew.
+        (Stage::Arrived | Stage::Consented { .. }, _) => Ok(FlowPage::Consent {
             ask: ask(ctx, walk)?,
             tokens: tokens(walk, FormAction::Consent)?,
-        }),
-        (Stage::Consented { since, .. }, _)
-            if since.plus(BrowserFlow::STATE_LIFE).passed(ctx.now) =>
-        {
-            failed(ctx, walk, FailureCode::ProviderUnreachable)
-        }
-        (Stage::Consented { .. }, _) => Ok(FlowPage::Leaving {
-            ask: ask(ctx, walk)?,
         }),
         (Stage::Exchanging { since }, _) if since.plus(EXCHANGE).passed(ctx.now) => {
             failed(ctx, walk, FailureCode::Interrupted)
@@ -168,33 +161,32 @@ fn shown(granted: &ScopeSet, walk: &Walk) -> ScopeSet {
     granted.without(&hidden)
 }
 
-/// The account that a yes would replace, when it is another one than before; the inner option is its name.
+/// The account that a yes would replace, when it is another one than before.
 async fn replaced(
     core: &Core,
     walk: &Walk,
     pending: &Pending,
     owner: &crate::sealing::DataKey,
-) -> Result<Option<Option<Box<str>>>, Refusal> {
+) -> Result<Replaced, Refusal> {
     let facts = &walk.elicitation.value;
     let key = super::confirm::grant_key(facts, owner.user);
     let Some(before) = grants::by_key(core, &key)
         .await?
         .filter(|grant| is_in_use(&grant.value))
     else {
-        return Ok(None);
+        return Ok(Replaced::Nothing);
     };
     let other = before.value.account.is_some()
         && pending.account.is_some()
         && before.value.account != pending.account;
     if !other {
-        return Ok(None);
+        return Ok(Replaced::Nothing);
     }
-    match grants::raw(core, &grants::account_key(before.value.id)).await? {
-        Some(record) => Ok(Some(
-            core.open_account(owner, &before.value, record.value)?.0,
-        )),
-        None => Ok(Some(None)),
-    }
+    let name = match grants::raw(core, &grants::account_key(before.value.id)).await? {
+        Some(record) => core.open_account(owner, &before.value, record.value)?.0,
+        None => None,
+    };
+    Ok(name.map_or(Replaced::Unnamed, Replaced::Named))
 }
 
 fn is_in_use(grant: &Grant) -> bool {

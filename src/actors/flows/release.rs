@@ -10,9 +10,9 @@ use domain::{
     GrantKey, GrantStatus, NotPermitted, Permitted, Provider, VerifiedSubject,
 };
 
-use super::audit_trail::{about_call, about_elicitation, about_grant, by_server};
+use super::audit_trail::{about_call, about_grant, by_server};
 use super::obtain::ObtainError;
-use super::{elicit, grants, people};
+use super::{elicit, grants, people, request_state};
 use crate::core::Core;
 use crate::doors::{ClientAnswer, Credential, Ctx, Ensure, Ensured, Refusal, Wanted};
 use crate::grant_shard::Grants;
@@ -127,35 +127,72 @@ async fn release(
     shards: &Grants,
     ctx: Ctx,
     (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
-    (permitted, mut found): (&Permitted, FoundGrant),
+    (permitted, found): (&Permitted, FoundGrant),
 ) -> Result<Released, Refusal> {
-    let not_this = |found: FoundGrant| Ok(Released::NotThis(Box::new(found.grant.value)));
     if !found.grant.value.usable_for(permitted.scopes()) {
-        return not_this(found);
+        return Ok(found.not_this());
     }
+    let found = match freshened(core, shards, ctx, permitted, found).await? {
+        Fresh::Usable(found) => *found,
+        Fresh::Settled(released) => return Ok(released),
+    };
+    let (credential, grant) = match read(core, subject, permitted, found).await? {
+        Ok(read) => read,
+        Err(released) => return Ok(released),
+    };
+    let about = domain::AuditAbout {
+        evidence: Some(subject.evidence()),
+        ..about_grant(&grant)
+    };
+    let what = (AuditClass::Release, AuditAction::CredentialReleased);
+    core.audited(ctx, what, by_server(caller), about).await?;
+    Ok(answer(Ensured::Connected {
+        credential,
+        grant: grants::view(&grant),
+    }))
+}
+
+/// A grant whose token may be read, or what there is to say instead.
+enum Fresh {
+    Usable(Box<FoundGrant>),
+    Settled(Released),
+}
+
+/// Sees to it that there is a token worth handing out.
+async fn freshened(
+    core: &Core,
+    shards: &Grants,
+    ctx: Ctx,
+    permitted: &Permitted,
+    mut found: FoundGrant,
+) -> Result<Fresh, Refusal> {
     let Some(slot) = found.grant.value.slots.first().cloned() else {
         return Err(Refusal::Internal);
     };
+    let id = found.grant.value.id;
+    let settled = |ensured| Ok(Fresh::Settled(answer(ensured)));
     match (slot.freshness(ctx.now), slot.refresh_version) {
         (Freshness::Fresh, _) => {}
-        (Freshness::Aging, Some(_)) => shards.touch(found.grant.value.id),
-        (Freshness::Stale, Some(_)) => match shards.obtain(found.grant.value.id, OBTAIN).await {
+        (Freshness::Aging, Some(_)) => shards.touch(id),
+        (Freshness::Stale, Some(_)) => match shards.obtain(id, OBTAIN).await {
             Ok(()) => match grants::by_key(core, &found.key).await? {
                 Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
-                Some(grant) => return Ok(Released::NotThis(Box::new(grant.value))),
-                None => return not_this(found),
+                Some(grant) => return Ok(Fresh::Settled(Released::NotThis(Box::new(grant.value)))),
+                None => return Ok(Fresh::Settled(found.not_this())),
             },
-            Err(ObtainError::NeedsReconnect | ObtainError::Gone) => return not_this(found),
+            Err(ObtainError::NeedsReconnect | ObtainError::Gone) => {
+                return Ok(Fresh::Settled(found.not_this()));
+            }
             // A token with a little life left is better than none while the provider cannot be asked.
             Err(ObtainError::ProviderDown { .. } | ObtainError::Running)
                 if !expired(&found.grant.value, ctx) => {}
             Err(ObtainError::ProviderDown { retry_after }) => {
-                return Ok(answer(Ensured::ProviderDown { retry_after }));
+                return settled(Ensured::ProviderDown { retry_after });
             }
             Err(ObtainError::Misconfigured) => {
-                return Ok(answer(Ensured::NeedsOperator {
+                return settled(Ensured::NeedsOperator {
                     code: FailureCode::ProviderMisconfigured,
-                }));
+                });
             }
             Err(ObtainError::Running) => {
                 return Err(Refusal::Busy {
@@ -164,26 +201,49 @@ async fn release(
             }
             Err(ObtainError::Failed) => return Err(Refusal::Internal),
         },
-        (_, None) if expired(&found.grant.value, ctx) => return not_this(found),
+        (_, None) if expired(&found.grant.value, ctx) => {
+            return Ok(Fresh::Settled(found.not_this()));
+        }
         (_, None) => {}
     }
-    let credential = credential(core, subject, permitted.provider(), &found).await?;
-    let grant = &found.grant.value;
-    let about = domain::AuditAbout {
-        evidence: Some(subject.evidence()),
-        ..about_grant(grant)
-    };
-    core.audited(
-        ctx,
-        (AuditClass::Release, AuditAction::CredentialReleased),
-        by_server(caller),
-        about,
-    )
-    .await?;
-    Ok(answer(Ensured::Connected {
-        credential,
-        grant: grants::view(grant),
-    }))
+    Ok(Fresh::Usable(Box::new(found)))
+}
+
+/// Reads the credential. A refresh may move row and record between the two reads; then both are read again.
+async fn read(
+    core: &Core,
+    subject: &VerifiedSubject,
+    permitted: &Permitted,
+    mut found: FoundGrant,
+) -> Result<Result<(Credential, Grant), Released>, Refusal> {
+    for _ in 0..MOVED_TRIES {
+        if let Some(credential) = credential(core, subject, permitted.provider(), &found).await? {
+            return Ok(Ok((credential, found.grant.value)));
+        }
+        match grants::by_key(core, &found.key).await? {
+            Some(grant) if grant.revision == found.grant.revision => {
+                // Nothing moved: the record does not belong to the row, and asking again would not help.
+                tracing::error!(grant.id = %grant.value.id, "a token record and its grant do not fit; the store was changed or restored in part");
+                return Err(Refusal::Internal);
+            }
+            Some(grant) if grant.revision == found.grant.revision => {
+                tracing::error!(grant.id = %grant.value.id, "a grant and its record do not belong together; the store was changed");
+                return Err(Refusal::Internal);
+            }
+            Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
+            Some(grant) => return Ok(Err(Released::NotThis(Box::new(grant.value)))),
+            None => return Ok(Err(found.not_this())),
+        }
+    }
+    Err(Refusal::Busy {
+        retry_after: Duration::from_secs(1),
+    })
+}
+
+impl FoundGrant {
+    fn not_this(self) -> Released {
+        Released::NotThis(Box::new(self.grant.value))
+    }
 }
 
 fn expired(grant: &Grant, ctx: Ctx) -> bool {
@@ -194,34 +254,31 @@ fn expired(grant: &Grant, ctx: Ctx) -> bool {
         .is_some_and(|end| end.passed(ctx.now))
 }
 
+/// The credential as row and record say together; `None` when they are of different generations.
 async fn credential(
     core: &Core,
     subject: &VerifiedSubject,
     provider: &Provider,
     found: &FoundGrant,
-) -> Result<Credential, Refusal> {
+) -> Result<Option<Credential>, Refusal> {
     let grant = &found.grant.value;
     let owner = core.data_key(&found.user, subject.identity())?;
     let slot = grant.slots.first().ok_or(Refusal::Internal)?;
-    let record = grants::record(core, grant.id, TokenRecord::Access).await?;
-    // A refresh between the two reads leaves a newer record than the row says; the caller asks again at once.
-    let record = record.ok_or(Refusal::Busy {
-        retry_after: Duration::from_secs(1),
-    })?;
-    let version = crypto::Sealed::parse(record.value.clone()).map(|sealed| sealed.record_version());
-    if version != Ok(slot.access_version) {
-        return Err(Refusal::Busy {
-            retry_after: Duration::from_secs(1),
-        });
+    let Some(record) = grants::record(core, grant.id, TokenRecord::Access).await? else {
+        return Ok(None);
+    };
+    let version = crypto::Sealed::parse(record.value.clone())?.record_version();
+    if version != slot.access_version {
+        return Ok(None);
     }
-    Ok(Credential {
+    Ok(Some(Credential {
         token: core.open_access(&owner, grant, slot.access_version, record.value)?,
         header_name: provider.header_name.clone(),
         header_prefix: provider.header_prefix.clone(),
         expires: slot.expires,
         scopes: grant.scopes.clone(),
         allowed_hosts: provider.allowed_hosts.clone(),
-    })
+    }))
 }
 
 /// What became of the elicitation that a requestState names; `None`: it completed, but not with what is wanted now.
@@ -233,7 +290,7 @@ async fn resumed(
 ) -> Result<Option<Ensured>, Refusal> {
     let wanted = &request.wanted;
     let claims = (text, wanted.request_digest, Some(&wanted.provider));
-    let (proof, row) = elicit::presented(core, ctx, caller, subject, claims).await?;
+    let (proof, row) = request_state::presented(core, ctx, caller, subject, claims).await?;
     if matches!(row.value.state, domain::ElicitationState::Completed { .. }) {
         return Ok(None);
     }
@@ -242,31 +299,28 @@ async fn resumed(
     }
     let ended = match request.client_answer {
         Some(ClientAnswer::Decline) => {
-            elicit::end(core, ctx, row, |live| live.declined_in_client(&proof)).await?
+            elicit::end(core, ctx, (caller, row), |live| {
+                live.declined_in_client(&proof)
+            })
+            .await?
         }
         Some(ClientAnswer::Cancel) => {
-            elicit::end(core, ctx, row, domain::LiveElicitation::cancelled).await?
+            elicit::end(core, ctx, (caller, row), domain::LiveElicitation::cancelled).await?
         }
         // "Accept" says that the client opened the link, and proves nothing.
         Some(ClientAnswer::Accept) | None => {
             let view = elicit::view(core, &row.value, ctx);
-            let request_state = elicit::request_state(core, subject, &row.value, ctx)?;
+            let request_state = request_state::fresh(core, subject, &row.value, ctx)?;
             return Ok(Some(Ensured::Waiting {
                 view,
                 request_state,
             }));
         }
     };
-    let about = about_elicitation(&ended);
-    core.audited(
-        ctx,
-        (AuditClass::Link, AuditAction::ElicitationCancelled),
-        by_server(caller),
-        about,
-    )
-    .await?;
     Ok(Some(Ensured::Ended(elicit::view(core, &ended, ctx))))
 }
 
 /// How long a caller waits for a refresh; the refresh goes on without it.
 const OBTAIN: Duration = Duration::from_secs(35);
+/// How often row and record are read again when they do not fit together.
+const MOVED_TRIES: usize = 4;

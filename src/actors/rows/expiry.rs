@@ -1,9 +1,9 @@
 //! What ends when: a time-ordered index that the janitor walks. An entry is a hint; the row itself decides.
 
 use domain::{BrowserFlowId, Digest, ElicitationId, Timestamp};
-use storage::Table;
+use storage::{Store, StoreError, Table};
 
-use super::RowKey;
+use super::{Changes, RowKey};
 
 /// What is to be looked at when its time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,22 @@ pub(crate) fn expiry_row(at: Timestamp, due: &Due) -> RowKey {
         table: Table::Expiry,
         key,
     }
+}
+
+/// Adds an index row to a commit unless it is there already, as after a sweep that was cut off.
+///
+/// # Errors
+/// What the store says.
+pub(crate) async fn look_at(
+    store: &dyn Store,
+    changes: &mut Changes,
+    (at, due): (Timestamp, &Due),
+) -> Result<(), StoreError> {
+    let entry = expiry_row(at, due);
+    if store.read(entry.table, &entry.key).await?.is_none() {
+        changes.create(entry, &());
+    }
+    Ok(())
 }
 
 impl Due {

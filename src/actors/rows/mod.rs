@@ -11,7 +11,7 @@ mod servers;
 use serde::{Serialize, de::DeserializeOwned};
 use storage::{Revision, Store, StoreError, Table, Write};
 
-pub(crate) use expiry::{Due, expiry_row};
+pub(crate) use expiry::{Due, expiry_row, look_at};
 pub(crate) use keys::RowKey;
 pub(crate) use people::{SessionRow, UserRow, WrappedRow};
 pub(crate) use servers::{LiveList, LiveOne, ServerKeyRow, ServerRow};

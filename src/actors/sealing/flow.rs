@@ -24,6 +24,8 @@ pub(crate) struct PreLogin {
     pub(crate) verifier: PkceVerifier,
     /// When the cookie ends.
     pub(crate) expires: Timestamp,
+    /// Whether the issuer is asked to let the person sign in anew: the last one to sign in here was the wrong one.
+    pub(crate) fresh: bool,
 }
 
 /// Name of the pre-login cookie; part of its associated data.
@@ -175,7 +177,8 @@ impl Core {
             .field(pre.state.as_bytes())
             .field(pre.nonce.reveal().as_bytes())
             .field(pre.verifier.reveal().as_bytes())
-            .field(&pre.expires.as_ms().to_be_bytes());
+            .field(&pre.expires.as_ms().to_be_bytes())
+            .field(&[u8::from(pre.fresh)]);
         let sealed = self.seal_flow(
             &issuer.tenant,
             &self.pre_login_context(issuer),
@@ -209,6 +212,7 @@ impl Core {
             nonce: Nonce::new(reader.text()?.to_owned()),
             verifier: PkceVerifier::new(reader.text()?.to_owned()),
             expires: Timestamp::from_ms(i64::from_be_bytes(reader.array()?)),
+            fresh: reader.array::<1>()? == [1],
         };
         Some((std::sync::Arc::clone(issuer), pre))
     }

@@ -193,18 +193,16 @@ impl Vault {
             rows::keys::session(&here.open.session.id),
             here.row.revision,
         );
-        changes.commit(&*core.store).await?;
-        let about = walk.map_or_else(domain::AuditAbout::default, |walk| {
-            audit_trail::about_elicitation(&walk.elicitation.value)
-        });
+        let mut about = domain::AuditAbout::default();
+        if let Some(walk) = &walk {
+            let mut flow = walk.flow.value.clone();
+            flow.signed_out = true;
+            changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
+            about = audit_trail::about_elicitation(&walk.elicitation.value);
+        }
         let by = core.by_person(Some(&here.open.session));
-        core.audited(
-            ctx,
-            (AuditClass::Browser, AuditAction::SignedOut),
-            by,
-            about,
-        )
-        .await?;
+        let entry = audit_trail::event((AuditClass::Browser, AuditAction::SignedOut), by, about);
+        core.commit_audited(ctx, changes, entry).await?;
         Ok(Posted::Page)
     }
 }

@@ -14,7 +14,7 @@ use crate::doors::{
     RevocationReceipt, ServerDoor, SubjectInput, Wanted,
 };
 use crate::flows::audit_trail::{about_call, by_server};
-use crate::flows::{credentials, elicit, grants, release};
+use crate::flows::{credentials, elicit, grants, release, request_state};
 
 impl ServerDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -139,7 +139,8 @@ impl ServerDoor for Vault {
     ) -> Answer<'a, ElicitationView> {
         Box::pin(async move {
             let (_, row) =
-                elicit::presented(&self.core, ctx, caller, subject, (&text, digest, None)).await?;
+                request_state::presented(&self.core, ctx, caller, subject, (&text, digest, None))
+                    .await?;
             Ok(elicit::view(&self.core, &row.value, ctx))
         })
     }

@@ -251,6 +251,7 @@ async fn metadata_of_another_issuer_or_with_foreign_keys_is_not_believed() {
             state: "s",
             nonce: "n",
             code_challenge: "c",
+            fresh: false,
         };
         let login = stage.upstream.login_url(&stage.issuer, &request, NOW).await;
         assert_eq!(login, Err(LoginRefused::Misconfigured), "{name} {value}");

@@ -152,6 +152,7 @@ async fn a_login_can_be_driven_from_any_thread() {
         state: "s",
         nonce: "n",
         code_challenge: "c",
+        fresh: false,
     };
     let url = assert_send(stage.upstream.login_url(&stage.issuer, &request, NOW))
         .await
