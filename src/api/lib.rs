@@ -9,8 +9,8 @@
 mod admin;
 mod authn;
 mod body;
-mod crowd;
 pub mod browser;
+mod crowd;
 mod fields;
 mod headers;
 mod json;

@@ -22,7 +22,7 @@ pub use href::{Href, HrefError};
 pub use page::{Page, render};
 pub use views::{
     Address, ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, Deed,
-    DevHomeView, DevPlace, DoneView, Duration, ErrorView, Exact, ExpiredView, Form, Language,
+    DevHomeView, DevPlace, DoneView, Earlier, ErrorView, Exact, ExpiredView, Form, Language,
     LeavingView, MismatchView, Person, Provider, Quote, Scope, Server, SignInView, SignOut,
     SignedOutView, SigningInView, Wording,
 };

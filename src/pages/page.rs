@@ -7,7 +7,7 @@ use crate::{
     strings::Strings,
     views::{
         ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, DevHomeView,
-        DoneView, Duration, ErrorView, ExpiredView, LeavingView, MismatchView, SignInView,
+        DoneView, Earlier, ErrorView, ExpiredView, LeavingView, MismatchView, SignInView,
         SignedOutView, SigningInView,
     },
     words::Words,

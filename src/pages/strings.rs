@@ -33,19 +33,20 @@ strings! {
     signin_h signin_lead signin_check signin_go signin_not
     signingin_h signingin_lead signingin_check signingin_go
     consent_h consent_lead chain_asks chain_wants chain_account chain_you
-    consent_may consent_offline consent_online consent_online_one consent_never consent_exact
+    consent_may consent_present consent_never consent_exact
     exact_scopes exact_server exact_provider exact_issuer exact_client exact_client_said
     says says_open says_close consent_tick consent_tick_help consent_next consent_yes
-    leaving_h leaving_lead leaving_check leaving_after leaving_go leaving_back leaving_foot
-    confirm_h confirm_lead confirm_lead_unnamed confirm_changed confirm_account confirm_server confirm_you
+    leaving_h leaving_lead leaving_check leaving_after leaving_go leaving_back leaving_foot leaving_foot_one
+    confirm_h confirm_lead confirm_lead_unnamed confirm_changed confirm_changed_unnamed
+    confirm_account confirm_server confirm_you
     confirm_may confirm_same confirm_less confirm_more confirm_exact confirm_tick confirm_tick_unnamed
     confirm_tick_help confirm_not confirm_yes confirm_other confirm_foot
     mismatch_h mismatch_lead mismatch_sent mismatch_two
     declined_h declined_lead declined_told
     expired_h expired_lead expired_next expired_safe
     done_h done_lead done_account done_server done_you
-    error_h error_timeout error_refused error_browser error_operator error_busy error_generic
-    error_safe error_do error_code error_again error_stop
+    error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_generic
+    error_safe error_do error_do_ask error_code error_again error_stop
     signedout_h signedout_lead signedout_next
     dev_h dev_lead dev_places dev_next
 }

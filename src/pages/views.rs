@@ -1,6 +1,10 @@
 //! What each page shows: plain data, no domain types, so that the caller decides and this room only words and draws it.
 //! Every `String` here may hold hostile text; the templates escape and isolate all of it.
 
+mod error;
+
+pub use error::{Cause, ErrorView};
+
 use crate::href::Href;
 
 /// What frames every page, whoever looks at it.
@@ -161,15 +165,6 @@ pub enum Deed {
     Change,
 }
 
-/// How long the server may use the account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duration {
-    /// At any time: the provider was asked for offline access.
-    Offline,
-    /// Only for about this many minutes.
-    Minutes(u32),
-}
-
 /// The exact addresses behind the words, folded away on the consent page.
 #[derive(Debug, Clone)]
 pub struct Exact {
@@ -248,8 +243,6 @@ pub struct ConsentView {
     pub person: Person,
     /// What it could do.
     pub scopes: Vec<Scope>,
-    /// For how long.
-    pub duration: Duration,
     /// Exact addresses.
     pub exact: Exact,
     /// Why, in the server's words.
@@ -262,7 +255,7 @@ pub struct ConsentView {
     pub sign_out: SignOut,
     /// The form came back without its tick.
     pub wrong: bool,
-    /// Minutes until the request ends, rounded down, at least 1.
+    /// Minutes until the request ends, rounded up, at least 1.
     pub minutes_left: u32,
     /// What people can tell the operator.
     pub reference: String,
@@ -279,6 +272,17 @@ pub struct LeavingView {
     pub href: Href,
     /// Back to consent, `/f/{flow id}`.
     pub back: Href,
+    /// Minutes until coming back is too late, rounded down, at least 1.
+    pub minutes_left: u32,
+}
+
+/// An account that was connected before.
+#[derive(Debug, Clone)]
+pub enum Earlier {
+    /// The provider named it.
+    Named(String),
+    /// The provider named none.
+    Unnamed,
 }
 
 /// Confirm, step 3 of 3. Tick field: `mine=yes`.
@@ -287,7 +291,7 @@ pub struct ConfirmView {
     /// The account the provider names, or `None` where it names none.
     pub account: Option<String>,
     /// The account connected until now, where it is another one.
-    pub changed_from: Option<String>,
+    pub changed_from: Option<Earlier>,
     /// The provider.
     pub provider: Provider,
     /// The server.
@@ -343,38 +347,6 @@ pub struct DoneView {
     pub server: Server,
     /// The person.
     pub person: Person,
-}
-
-/// What went wrong, from our own list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The provider or issuer did not answer in time.
-    Timeout,
-    /// The provider refused.
-    Refused,
-    /// The callback arrived in another browser.
-    Browser,
-    /// The operator has to repair something.
-    Operator,
-    /// We are at a limit.
-    Busy,
-    /// Anything else.
-    Generic,
-}
-
-/// An error. May be met before login, so it names neither server nor provider nor person.
-#[derive(Debug, Clone)]
-pub struct ErrorView {
-    /// What happened.
-    pub cause: Cause,
-    /// Stable code, such as `provider-timeout`.
-    pub code: String,
-    /// What the operator can look up.
-    pub reference: String,
-    /// `/f/{flow id}/again`, where trying again can help.
-    pub again: Option<Form>,
-    /// `/f/{flow id}/decline`, where there is something to stop.
-    pub stop: Option<Form>,
 }
 
 /// The session has ended.

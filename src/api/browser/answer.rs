@@ -115,6 +115,7 @@ impl<'a> Visit<'a> {
             code: code.to_owned(),
             reference: reference(self.ctx.request),
             again: None,
+            back: None,
             stop: None,
         };
         self.page(answer, &view)
@@ -127,9 +128,18 @@ impl<'a> Visit<'a> {
         self.error_from(answer, Cause::Generic, "method-not-allowed")
     }
 
-    /// Not from a page of ours, or for another one; nothing was changed.
-    pub(crate) fn form_refused(&self) -> HttpResponse {
-        self.error(StatusCode::FORBIDDEN, Cause::Generic, "form-refused")
+    /// Not from a page of ours, or from one that has been acted on (a button pressed twice); nothing was changed. The way
+    /// on is the flow's own page, which shows where things stand.
+    pub(crate) fn form_refused(&self, flow: Option<BrowserFlowId>) -> HttpResponse {
+        let view = ErrorView {
+            cause: Cause::Generic,
+            code: "form-refused".to_owned(),
+            reference: reference(self.ctx.request),
+            again: None,
+            back: flow.and_then(|flow| Href::new(flow_path(flow)).ok()),
+            stop: None,
+        };
+        self.page(HttpResponse::Forbidden(), &view)
     }
 
     /// Something that must not happen happened.

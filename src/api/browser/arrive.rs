@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::doors::LoginFailed;
 use domain::{IssuerSlug, LoginRefused, ProviderSlug};
-use pages::{Address, Cause, ErrorView, SigningInView};
+use pages::{Address, Cause, ErrorView, Href, SigningInView};
 use secret::ConnectTicket;
 
 use super::App;
@@ -92,6 +92,7 @@ async fn sign_in(visit: &Visit<'_>) -> Outcome {
     let signed_in = signed_in.map_err(|failed| login_failed(visit, &failed, true))?;
     let mut answer = HttpResponse::Ok();
     cookies::sign_in(&mut answer, &signed_in.cookie);
+    jar.renew_flow(&mut answer, signed_in.flow);
     visit.arrive(answer, flow_path(signed_in.flow))
 }
 
@@ -118,6 +119,8 @@ fn login_failed(visit: &Visit<'_>, failed: &LoginFailed, answered: bool) -> Http
         code: code.to_owned(),
         reference: failed.reference.as_ref().into(),
         again: None,
+        // A link, not a form: this page stands at a callback address.
+        back: failed.flow.and_then(|flow| Href::new(flow_path(flow)).ok()),
         stop: None,
     };
     visit.page(answer, &view)
@@ -141,7 +144,11 @@ async fn come_back(visit: &Visit<'_>) -> Outcome {
         .callback(visit.ctx, provider.as_str(), query, arrival)
         .await;
     match flow.map_err(|refusal| visit.refused(refusal))? {
-        Some(flow) => visit.arrive(HttpResponse::Ok(), flow_path(flow)),
+        Some(flow) => {
+            let mut answer = HttpResponse::Ok();
+            jar.renew_flow(&mut answer, flow);
+            visit.arrive(answer, flow_path(flow))
+        }
         None if !navigation => {
             Ok(visit.error(StatusCode::FORBIDDEN, Cause::Generic, "not-a-navigation"))
         }

@@ -93,6 +93,16 @@ impl Jar {
         set(answer, &format!("{FLOW}{digits}"), &cookie.to_text(), life);
     }
 
+    /// Gives a flow's cookie its full life again after a finished step, if this browser brought it.
+    pub(crate) fn renew_flow(&self, answer: &mut HttpResponseBuilder, flow: BrowserFlowId) {
+        let digits = cookie_digits(flow);
+        let held = self.cookies.flows.iter();
+        for (_, cookie) in held.filter(|(name, _)| **name == *digits) {
+            let life = BrowserFlow::COOKIE_LIFE.as_secs();
+            set(answer, &format!("{FLOW}{digits}"), &cookie.to_text(), life);
+        }
+    }
+
     /// Ends the session; without a flow to go on with, every flow too.
     pub(crate) fn sign_out(&self, answer: &mut HttpResponseBuilder, keep_flows: bool) {
         set(answer, SESSION, "", 0);

@@ -3,20 +3,17 @@
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use actors::doors::{AskView, FlowPage, PersonView, Tokens};
+use actors::doors::{AskView, FlowPage, PersonView, ProviderLeaving, Replaced, Tokens};
 use domain::{BrowserFlowId, FailureCode, LoginRefused, McpClient, ScopeEffect, ScopeSet};
 use pages::{
     Address, ArrivalView, Cause, Client, ConfirmView, ConsentView, DeclinedView, Deed, DoneView,
-    ErrorView, Exact, ExpiredView, Form, Href, HrefError, LeavingView, MismatchView, Page, Person,
-    Quote, Scope, SignInView, SignOut, Wording,
+    Earlier, ErrorView, Exact, ExpiredView, Form, Href, HrefError, LeavingView, MismatchView, Page,
+    Person, Quote, Scope, SignInView, SignOut, Wording,
 };
 use url::Url;
 
 use super::answer::flow_path;
 use super::settings::authority;
-
-/// Stands in for the name of an account that the provider did not name.
-const UNNAMED: &str = "another account";
 
 /// A page of a flow and the status it goes out with.
 pub(crate) struct FlowView {
@@ -46,15 +43,6 @@ impl FlowView {
                 sign_out: at.sign_out(&sign_out),
             }),
             FlowPage::Consent { ask, tokens } => Box::new(consent(&at, &ask, &tokens, wrong)),
-            FlowPage::Leaving { ask } => {
-                let go_on = Href::new(format!("{}/leaving", flow_path(flow)))?;
-                Box::new(leaving(
-                    &ask,
-                    &ask.authorization_endpoint,
-                    go_on,
-                    Href::new(flow_path(flow))?,
-                ))
-            }
             FlowPage::Working => Box::new(ArrivalView {
                 next: Href::new(flow_path(flow))?,
             }),
@@ -67,8 +55,7 @@ impl FlowView {
             } => {
                 let mut view = confirm(&at, &ask, &granted, &tokens);
                 view.account = account.map(Into::into);
-                view.changed_from =
-                    replaces.map(|name| name.map_or_else(|| UNNAMED.into(), Into::into));
+                view.changed_from = earlier(replaces);
                 view.wrong = wrong;
                 Box::new(view)
             }
@@ -93,6 +80,7 @@ impl FlowView {
                 again: tokens
                     .as_ref()
                     .map(|tokens| at.form("again", &tokens.again)),
+                back: None,
                 stop: tokens.as_ref().map(|tokens| at.form("decline", &tokens.no)),
             }),
             FlowPage::Gone => Box::new(ExpiredView),
@@ -123,8 +111,6 @@ fn consent(at: &Paths, ask: &AskView, tokens: &Tokens, wrong: bool) -> ConsentVi
         provider: provider(ask),
         person: person(&ask.person),
         scopes: scopes(ask, &ask.scopes),
-        // We keep what the provider gives, refresh token included, until the person ends it: say no less than that.
-        duration: pages::Duration::Offline,
         exact: Exact {
             server: ask.server.resource.as_ref().into(),
             provider: ask.authorization_endpoint.as_ref().into(),
@@ -166,13 +152,24 @@ fn confirm(at: &Paths, ask: &AskView, granted: &ScopeSet, tokens: &Tokens) -> Co
     }
 }
 
-/// The leaving page; `to` is where its link leads in the end.
-pub(crate) fn leaving(ask: &AskView, to: &str, href: Href, back: Href) -> LeavingView {
+fn earlier(replaced: Replaced) -> Option<Earlier> {
+    match replaced {
+        Replaced::Nothing => None,
+        Replaced::Named(name) => Some(Earlier::Named(name.into())),
+        Replaced::Unnamed => Some(Earlier::Unnamed),
+    }
+}
+
+/// The leaving page. Its minutes are whole ones: whoever relies on them is not late.
+pub(crate) fn leaving(leaving: &ProviderLeaving, href: Href, back: Href) -> LeavingView {
+    let provider = &leaving.ask.provider;
+    let minutes = leaving.left.as_secs() / 60;
     LeavingView {
-        provider: ask.provider.name.as_ref().into(),
-        address: address(&origin_of(to), ask.provider.site.as_deref()),
+        provider: provider.name.as_ref().into(),
+        address: address(&origin_of(leaving.url.as_str()), provider.site.as_deref()),
         href,
         back,
+        minutes_left: u32::try_from(minutes).unwrap_or(u32::MAX).max(1),
     }
 }
 
@@ -278,16 +275,12 @@ pub(crate) fn login_failure(reason: LoginRefused) -> (StatusCode, Cause, &'stati
             Cause::Browser,
             "login-not-started-here",
         ),
-        LoginRefused::WrongAnswer => (
-            StatusCode::BAD_REQUEST,
-            Cause::Generic,
-            "login-wrong-answer",
-        ),
-        LoginRefused::Refused => (StatusCode::FORBIDDEN, Cause::Generic, "login-refused"),
-        LoginRefused::IdToken => (StatusCode::FORBIDDEN, Cause::Generic, "login-id-token"),
+        LoginRefused::WrongAnswer => (StatusCode::BAD_REQUEST, Cause::SignIn, "login-wrong-answer"),
+        LoginRefused::Refused => (StatusCode::FORBIDDEN, Cause::SignIn, "login-refused"),
+        LoginRefused::IdToken => (StatusCode::FORBIDDEN, Cause::SignIn, "login-id-token"),
         LoginRefused::Unreachable => (
             StatusCode::SERVICE_UNAVAILABLE,
-            Cause::Timeout,
+            Cause::SignIn,
             "login-unreachable",
         ),
         LoginRefused::Misconfigured => (

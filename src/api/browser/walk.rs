@@ -68,6 +68,7 @@ async fn leave(visit: &Visit<'_>) -> Outcome {
                 code: code.as_str().to_owned(),
                 reference: reference(visit.ctx.request),
                 again: None,
+                back: Some(visit.href(flow_path(flow))?),
                 stop: None,
             };
             return Ok(visit.page(HttpResponse::Ok(), &view));
@@ -77,7 +78,7 @@ async fn leave(visit: &Visit<'_>) -> Outcome {
     };
     let href = visit.href(leaving.url.as_str().to_owned())?;
     let back = visit.href(flow_path(flow))?;
-    let view = super::views::leaving(&leaving.ask, leaving.url.as_str(), href.clone(), back);
+    let view = super::views::leaving(&leaving, href.clone(), back);
     let mut response = visit.page(HttpResponse::Ok(), &view);
     if visit.app.settings.leaving_page() == LeavingPage::AtOnce {
         visit.go_on(&mut response, &href)?;
@@ -119,7 +120,7 @@ async fn read_any(
         .await
         .map_err(|fault| {
             if fault == FormFault::Type && !same_origin {
-                return visit.form_refused();
+                return visit.form_refused(None);
             }
             let (status, code) = fault.answer();
             visit.error(status, Cause::Generic, code)
@@ -163,7 +164,7 @@ async fn start_login(visit: &Visit<'_>, payload: Payload) -> Outcome {
             Ok(see_other(answer, "/login/go"))
         }
         None if same_origin => Ok(visit.gone()),
-        None => Ok(visit.form_refused()),
+        None => Ok(visit.form_refused(Some(flow))),
     }
 }
 
@@ -237,12 +238,13 @@ async fn post(visit: &Visit<'_>, payload: Payload, deed: Deed) -> Outcome {
     let path = flow_path(flow);
     match answer.map_err(|refusal| visit.refused(refusal))? {
         Posted::Page => Ok(see_other(HttpResponse::SeeOther(), &path)),
-        Posted::Leaving => Ok(see_other(
-            HttpResponse::SeeOther(),
-            &format!("{path}/leaving"),
-        )),
+        Posted::Leaving => {
+            let mut answer = HttpResponse::SeeOther();
+            jar.renew_flow(&mut answer, flow);
+            Ok(see_other(answer, &format!("{path}/leaving")))
+        }
         Posted::TickMissing(page) => show(visit, flow, *page, true),
-        Posted::Refused => Ok(visit.form_refused()),
+        Posted::Refused => Ok(visit.form_refused(Some(flow))),
         Posted::Gone => Ok(visit.gone()),
     }
 }
@@ -268,7 +270,7 @@ async fn end_session(visit: &Visit<'_>, payload: Payload) -> Outcome {
         .sign_out(visit.ctx, flow, &jar.cookies, form)
         .await;
     match answer.map_err(|refusal| visit.refused(refusal))? {
-        Posted::Refused => return Ok(visit.form_refused()),
+        Posted::Refused => return Ok(visit.form_refused(flow)),
         Posted::Gone => return Ok(visit.gone()),
         Posted::Page | Posted::Leaving | Posted::TickMissing(_) => {}
     }

@@ -103,13 +103,13 @@ async fn r2_and_r5_a_link_is_offered_only_in_ways_the_client_declared_and_its_re
 }
 
 #[actix_web::test]
-async fn a_waiting_client_is_asked_again_without_a_second_prompt() {
+async fn a_waiting_client_is_told_to_ask_again_later() {
     for (capabilities, url) in capabilities() {
         for version in [MODERN, LEGACY, OLD] {
             let (recommended, names, answer) = told(2, &mcp(version, &capabilities)).await;
             if version == MODERN && url {
                 assert_eq!(names, ["input_required_result", "tool_result"]);
-                assert_eq!(recommended, "input_required_result");
+                assert_eq!(recommended, "tool_result");
                 let again = &answer["payloads"]["input_required_result"];
                 assert_eq!(
                     *again,

@@ -13,7 +13,7 @@ use crate::problem::{Kind, Problem};
 
 const SNAPSHOT: &str = include_str!("../snapshots/problems.txt");
 
-const REFUSALS: [fn() -> Refusal; 20] = [
+const REFUSALS: [fn() -> Refusal; 21] = [
     || Refusal::Caller,
     || Refusal::Subject(SubjectRefused::Malformed),
     || Refusal::Subject(SubjectRefused::Signature),
@@ -34,6 +34,7 @@ const REFUSALS: [fn() -> Refusal; 20] = [
     || Refusal::RequestState,
     || Refusal::Gone,
     || Refusal::IdempotencyConflict,
+    || Refusal::KeyLimit,
     || Refusal::TooMany {
         retry_after: Duration::from_millis(1500),
     },

@@ -1,10 +1,11 @@
 //! What only a real connection shows: a wait that ends with its client, and the peer of a Unix socket.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::dev::ServerHandle;
 use actix_web::rt;
 use actix_web::rt::time::timeout;
 use actix_web::web::{self, ServiceConfig};
@@ -14,7 +15,10 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::admin::Operator;
 use super::door::Script;
-use crate::{AdminAuth, AdminSettings, admin_app, serve_tcp, serve_unix};
+use crate::{AdminAuth, AdminSettings, Caps, admin_app, serve_tcp, serve_unix};
+
+/// More connections than any of these tests opens.
+const ROOM: usize = 64;
 
 /// Says that it was dropped.
 struct Tell(UnboundedSender<&'static str>);
@@ -42,7 +46,7 @@ async fn a_waiting_request_ends_with_its_client() {
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let server = serve_tcp(app, listener, 1).unwrap();
+    let server = serve_tcp(app, listener, 1, Caps::total(ROOM)).unwrap();
     let handle = server.handle();
     let running = rt::spawn(server);
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -68,7 +72,7 @@ async fn a_waiting_request_ends_with_its_client() {
 async fn exchange(request: &[u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let server = serve_tcp(Script::new().app(), listener, 1).unwrap();
+    let server = serve_tcp(Script::new().app(), listener, 1, Caps::total(ROOM)).unwrap();
     let handle = server.handle();
     let running = rt::spawn(server);
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -105,6 +109,61 @@ async fn at_095_the_unread_body_of_a_refused_request_is_never_taken_for_a_reques
         );
         assert!(!answers.contains(r#"{"status":"ok"}"#), "{both}: {answers}");
     }
+}
+
+/// The api listener with these caps, on a real socket.
+fn begin(caps: Caps) -> (SocketAddr, ServerHandle) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = serve_tcp(Script::new().app(), listener, 1, caps).unwrap();
+    let handle = server.handle();
+    rt::spawn(server);
+    (address, handle)
+}
+
+/// A new connection on which something was asked and answered, still open; `None`: it was ended instead.
+async fn answered(address: SocketAddr) -> Option<TcpStream> {
+    let mut client = TcpStream::connect(address).await.ok()?;
+    let asked = client.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    asked.await.ok()?;
+    let mut start = [0; 12];
+    client.read_exact(&mut start).await.ok()?;
+    assert_eq!(&start, b"HTTP/1.1 200");
+    Some(client)
+}
+
+#[actix_web::test]
+async fn one_address_has_no_more_connections_than_its_share() {
+    let (address, handle) = begin(Caps::total(ROOM).per_address(2, |_| false));
+    let first = answered(address).await.unwrap();
+    let second = answered(address).await.unwrap();
+    for _ in 0..3 {
+        assert!(answered(address).await.is_none(), "a third one is served");
+    }
+    drop(first);
+    // The server learns of the end in its own time; each try is a real exchange, and there are only so many.
+    let mut next = None;
+    for _ in 0..10_000 {
+        next = answered(address).await;
+        if next.is_some() {
+            break;
+        }
+    }
+    assert!(next.is_some(), "the place of the first is not given again");
+    drop(second);
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn exempt_addresses_are_not_counted() {
+    let caps = Caps::total(ROOM).per_address(1, |address| address.is_loopback());
+    let (address, handle) = begin(caps);
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        open.push(answered(address).await.unwrap());
+    }
+    drop(open);
+    handle.stop(false).await;
 }
 
 #[actix_web::test]

@@ -60,10 +60,8 @@ pub(crate) fn for_waiting(client: Client, view: &ElicitationView, state: &str) -
         view.provider_name
     );
     let again = json!({"resultType": "input_required", "requestState": state});
-    let recommended = match client.era {
-        Some(Era::Modern) if modern => INPUT_REQUIRED,
-        _ => TOOL_RESULT,
-    };
+    // Not the state-only result: clients ask again at once and give up after about ten rounds, long before a person is done.
+    let recommended = TOOL_RESULT;
     let candidates = [
         (modern, INPUT_REQUIRED, again),
         (true, TOOL_RESULT, tool_result(&text)),

@@ -7,6 +7,9 @@ use domain::LoginRefused;
 use super::script::{Script, flow, set};
 use super::{FLOW, WORD, ask, click, form};
 
+/// Makes the request of a step.
+type Step = fn() -> TestRequest;
+
 const ATTRIBUTES: &str = "; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=";
 
 fn link() -> TestRequest {
@@ -89,6 +92,47 @@ async fn a_login_sets_swaps_and_removes() {
         ask(&script, back()).await.cookies().is_empty(),
         "a foreign answer ends no login"
     );
+}
+
+#[actix_web::test]
+async fn a_finished_step_gives_the_cookie_of_its_flow_a_full_life() {
+    let script = Script::well();
+    set(&script.takes, || Ok(Posted::Leaving));
+    let fresh = line("__Host-sr_f_01020304", WORD, 600);
+    let session = line("__Host-sr_s", WORD, 3600);
+    let pre_login = line("__Host-sr_l", "", 0);
+    let steps: [(Step, Vec<String>); 3] = [
+        (
+            || click("/login/callback/staff?state=s&code=c", "cross-site"),
+            vec![session, pre_login],
+        ),
+        (
+            || form(&format!("/f/{FLOW}/consent"), "csrf=a&agree=yes"),
+            vec![],
+        ),
+        (|| click("/cb/github?state=s&code=c", "cross-site"), vec![]),
+    ];
+    for (step, others) in steps {
+        let held = format!("__Host-sr_f_aaaaaaaa={WORD}; __Host-sr_f_01020304={WORD}");
+        let got = ask(&script, step().insert_header(("cookie", held))).await;
+        let wanted = [others.clone(), vec![fresh.clone()]].concat();
+        assert_eq!(got.cookies(), wanted, "the flow's own cookie alone");
+        let foreign = format!("__Host-sr_f_aaaaaaaa={WORD}; __Host-sr_f_01020304=x");
+        let got = ask(&script, step().insert_header(("cookie", foreign))).await;
+        assert_eq!(got.cookies(), others, "nothing that did not come");
+    }
+    set(&script.takes, || Ok(Posted::Page));
+    set(&script.comes_back, || Ok(None));
+    let held = format!("__Host-sr_f_01020304={WORD}");
+    for unfinished in [
+        form(&format!("/f/{FLOW}/consent"), "csrf=a"),
+        form(&format!("/f/{FLOW}/again"), "csrf=a"),
+        click("/cb/github?state=s&code=c", "cross-site"),
+        click(&format!("/f/{FLOW}"), "same-origin"),
+    ] {
+        let got = ask(&script, unfinished.insert_header(("cookie", held.clone()))).await;
+        assert!(got.cookies().is_empty());
+    }
 }
 
 #[actix_web::test]

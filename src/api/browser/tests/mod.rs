@@ -4,6 +4,7 @@ mod cookies;
 mod forms;
 mod headers;
 mod log;
+mod logins;
 mod metadata;
 mod pages;
 mod routes;

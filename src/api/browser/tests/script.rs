@@ -1,6 +1,7 @@
 //! A door that answers as it is told and remembers what it was asked.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use actors::doors::{
     Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
@@ -88,6 +89,7 @@ impl Script {
                 Ok(Some(Ok(ProviderLeaving {
                     ask: ask_view(),
                     url,
+                    left: Duration::from_secs(6 * 60 + 59),
                 })))
             }),
             comes_back: says(|| Ok(Some(flow()))),

@@ -43,7 +43,7 @@ pub(crate) fn chrome() -> Result<Chrome, HrefError> {
 pub(crate) fn samples(cast: &Cast) -> Result<Vec<Sample>, HrefError> {
     let mut out = before(&chrome()?)?;
     out.extend(steps(cast, &chrome()?)?);
-    out.extend(ends(cast, &chrome()?));
+    out.extend(ends(cast, &chrome()?)?);
     out.extend(bare());
     Ok(out)
 }
@@ -99,8 +99,14 @@ fn steps(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
             "https://github.com/login/oauth/authorize?client_id=a&state=b&scope=repo%20user",
         )?,
         back: Href::new("/f/5c1a")?,
+        minutes_left: 10,
+    };
+    let leaving_soon = LeavingView {
+        minutes_left: 1,
+        ..leaving.clone()
     };
     out.push(sample("leaving", &leaving, chrome));
+    out.push(sample("leaving.soon", &leaving_soon, chrome));
     out.extend(
         walk::confirms(cast)
             .iter()
@@ -110,7 +116,7 @@ fn steps(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
 }
 
 /// Every ending.
-fn ends(cast: &Cast, chrome: &Chrome) -> Vec<Sample> {
+fn ends(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
     let done = |account: Option<&str>, with_name: bool| DoneView {
         account: account.map(str::to_owned),
         provider: cast.provider.to_owned(),
@@ -136,11 +142,11 @@ fn ends(cast: &Cast, chrome: &Chrome) -> Vec<Sample> {
         sample("signed_out", &SignedOutView, chrome),
     ];
     out.extend(
-        errors()
+        errors()?
             .iter()
             .map(|(name, view)| sample(name, view, chrome)),
     );
-    out
+    Ok(out)
 }
 
 /// Pages where the operator has declared nothing about themselves.
@@ -152,15 +158,23 @@ fn bare() -> Vec<Sample> {
     ]
 }
 
-fn errors() -> Vec<(&'static str, ErrorView)> {
+fn errors() -> Result<Vec<(&'static str, ErrorView)>, HrefError> {
     let error = |cause, code: &str, again: bool, stop: bool| ErrorView {
         cause,
         code: code.to_owned(),
         reference: "7QK4-2M9D".to_owned(),
         again: again.then(|| form("again")),
+        back: None,
         stop: stop.then(|| form("decline")),
     };
-    vec![
+    Ok(vec![
+        (
+            "error.back",
+            ErrorView {
+                back: Some(Href::new("/f/5c1a")?),
+                ..error(Cause::SignIn, "login-refused", false, false)
+            },
+        ),
         (
             "error.timeout",
             error(Cause::Timeout, "provider-timeout", true, true),
@@ -182,7 +196,7 @@ fn errors() -> Vec<(&'static str, ErrorView)> {
             "error.generic",
             error(Cause::Generic, "internal", false, false),
         ),
-    ]
+    ])
 }
 
 fn dev_home() -> DevHomeView {

@@ -1,6 +1,6 @@
 //! The two pages of the walk that ask something, in every state.
 
-use strongroom_pages::{Client, ConfirmView, ConsentView, Deed, Duration, Exact, Quote};
+use strongroom_pages::{Client, ConfirmView, ConsentView, Deed, Earlier, Exact, Quote};
 
 use super::{Cast, form, person, provider, scope, scopes, server, sign_out, unknown};
 
@@ -22,9 +22,8 @@ pub(super) fn consents(cast: &Cast) -> Vec<(&'static str, ConsentView)> {
             },
         ),
         (
-            "consent.online",
+            "consent.short",
             ConsentView {
-                duration: Duration::Minutes(60),
                 scopes: vec![
                     scope("repo", Deed::Change, "your repositories"),
                     unknown(cast),
@@ -43,7 +42,6 @@ pub(super) fn consents(cast: &Cast) -> Vec<(&'static str, ConsentView)> {
             "consent.many",
             ConsentView {
                 scopes: many.collect(),
-                duration: Duration::Minutes(1),
                 ..view.clone()
             },
         ),
@@ -67,7 +65,6 @@ fn consent(cast: &Cast) -> ConsentView {
         provider: provider(cast),
         person: person(cast, true),
         scopes: scopes(),
-        duration: Duration::Offline,
         exact: Exact {
             server: "https://release-notes.mcp.northwind.example/".to_owned(),
             provider: "https://github.com/login/oauth/authorize".to_owned(),
@@ -103,7 +100,7 @@ pub(super) fn confirms(cast: &Cast) -> Vec<(&'static str, ConfirmView)> {
         wrong: false,
         reference: "7QK4-2M9D".to_owned(),
     };
-    let changed = Some(cast.other_account.to_owned());
+    let changed = Some(Earlier::Named(cast.other_account.to_owned()));
     let missing = vec![scope("workflow", Deed::Change, "your automation files")];
     vec![
         ("confirm", view.clone()),
@@ -119,6 +116,13 @@ pub(super) fn confirms(cast: &Cast) -> Vec<(&'static str, ConfirmView)> {
             ConfirmView {
                 changed_from: changed,
                 person: person(cast, false),
+                ..view.clone()
+            },
+        ),
+        (
+            "confirm.changed_unnamed",
+            ConfirmView {
+                changed_from: Some(Earlier::Unnamed),
                 ..view.clone()
             },
         ),
