@@ -1,0 +1,14 @@
+//! One binary of integration tests: the real vault on a real store in a temporary folder, its three listeners on loopback,
+//! between two labs whose misbehaviours are switches, with a clock that tests move.
+
+#[cfg(test)]
+mod support;
+
+#[cfg(test)]
+mod access;
+
+#[cfg(test)]
+mod flow;
+
+#[cfg(test)]
+mod story;

@@ -1,0 +1,12 @@
+//! What all integration tests stand on.
+
+mod browser;
+mod clock;
+mod kill;
+mod server;
+mod vault;
+
+pub(crate) use browser::{Browser, Page, encode};
+pub(crate) use clock::ManualClock;
+pub(crate) use server::{Answered, McpServer};
+pub(crate) use vault::{RESOURCE, SECRET, Setup, TestVault};
