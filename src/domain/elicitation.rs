@@ -59,8 +59,6 @@ pub enum FailureCode {
     Interrupted,
     /// Ten minutes passed without an answer on the confirm page.
     NotConfirmed,
-    /// Three wrong people opened the link.
-    TooManyMismatches,
 }
 
 impl FailureCode {
@@ -75,7 +73,6 @@ impl FailureCode {
             Self::ProviderMisconfigured => "provider-misconfigured",
             Self::Interrupted => "interrupted",
             Self::NotConfirmed => "not-confirmed",
-            Self::TooManyMismatches => "too-many-mismatches",
         }
     }
 }

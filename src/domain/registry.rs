@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{IssuerSlug, Provider, ProviderSlug, ScopeSet, ServerSlug, Subject, TenantSlug};
 use crate::Issuer;
+use crate::{IssuerSlug, Provider, ProviderSlug, ScopeSet, ServerSlug, Subject, TenantSlug};
 
 /// An isolation boundary inside one installation.
 #[derive(Debug)]

@@ -77,7 +77,6 @@ impl ExchangedTokens {
         default_life: Option<Duration>,
         now: Timestamp,
     ) -> Result<Self, AnswerRefused> {
-        use secret::Reveal as _;
         if !crate::switch::off(crate::Check::C11) {
             if answer
                 .token_type
@@ -86,15 +85,11 @@ impl ExchangedTokens {
             {
                 return Err(AnswerRefused::TokenType);
             }
-            let fits = |text: &str| {
-                (1..=MAX_TOKEN).contains(&text.len())
-                    && text.bytes().all(|b| (0x21..=0x7e).contains(&b))
-            };
-            if !fits(answer.access.reveal())
+            if !answer.access.fits_header(MAX_TOKEN)
                 || answer
                     .refresh
                     .as_ref()
-                    .is_some_and(|token| !fits(token.reveal()))
+                    .is_some_and(|token| !token.fits_header(MAX_TOKEN))
             {
                 return Err(AnswerRefused::Token);
             }

@@ -24,6 +24,13 @@ macro_rules! words {
                 Self(SecretBox::new(Box::new(word)))
             }
 
+            /// Whether the word can stand in a header: 1 to `longest` visible ASCII characters.
+            #[must_use]
+            pub fn fits_header(&self, longest: usize) -> bool {
+                let word = self.reveal();
+                (1..=longest).contains(&word.len()) && word.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
+            }
+
             /// Whether both are the same word, in time that depends only on the lengths.
             #[must_use]
             pub fn ct_eq(&self, other: &Self) -> bool {

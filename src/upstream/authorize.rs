@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Issuer, Pkce, Provider, ScopeSet};
-use secret::{PkceVerifier, Reveal as _};
+use secret::{Nonce, PkceVerifier, Reveal as _};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -12,7 +12,7 @@ pub struct LoginRequest<'a> {
     /// `state`.
     pub state: &'a str,
     /// `nonce`.
-    pub nonce: &'a str,
+    pub nonce: &'a Nonce,
     /// The S256 challenge of the PKCE verifier; see [`code_challenge`].
     pub code_challenge: &'a str,
     /// Whether the person is asked to sign in anew, whoever is signed in at the issuer (`prompt=login`).
@@ -72,7 +72,7 @@ pub(crate) fn login_url(
         .append_pair("redirect_uri", redirect_uri.as_str())
         .append_pair("scope", &scopes.join(" "))
         .append_pair("state", request.state)
-        .append_pair("nonce", request.nonce)
+        .append_pair("nonce", request.nonce.reveal())
         .append_pair("code_challenge", request.code_challenge)
         .append_pair("code_challenge_method", "S256");
     if request.fresh {
@@ -188,7 +188,7 @@ mod tests {
         let issuer = issuer("https://as.test");
         let request = LoginRequest {
             state: "s",
-            nonce: "n",
+            nonce: &Nonce::new("n".into()),
             code_challenge: "c",
             fresh: false,
         };

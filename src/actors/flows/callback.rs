@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, CallbackAnswer,
     CallbackParams, ElicitationState, ExchangedTokens, FailureCode, GrantId, Pending, Principal,
-    ProviderCallback, ProviderSlug, Returned, SameBrowser, Stage,
+    ProviderCallback, ProviderSlug, Returned, SameBrowser, ScopeSet, Stage, Timestamp,
 };
 use secret::{AuthorizationCode, OauthState};
 use upstream::ProviderCode;
@@ -334,51 +334,65 @@ async fn exchange(
     }
 }
 
-/// Seals the tokens as pending: nobody may use them before the person has confirmed the account.
+/// Keeps the tokens as pending: nobody may use them before the person has confirmed the account. What cannot be kept, for
+/// whatever reason, is kept nowhere, and the provider is told.
 async fn keep(
     core: &Core,
     ctx: Ctx,
     walk: &Walk,
     (flow, tokens): (Stored<BrowserFlow>, ExchangedTokens),
 ) -> Result<(), Refusal> {
-    let facts = &walk.elicitation.value;
-    let owner = people::find_or_create(core, walk.owner.identity()).await?;
-    let now = core.now();
-    let provider_url = super::confirm::provider_url(&walk.declared.provider);
-    let mut pending = Pending {
-        bundle: domain::Blob(Vec::new()),
-        grant: GrantId::from_bytes(core.id_bytes()),
-        scopes: tokens.scopes.clone(),
-        access_expires: tokens.expires,
-        refreshable: tokens.refresh.is_some(),
-        account: tokens
-            .account
-            .as_ref()
-            .map(|account| core.account_pseudonym(facts, provider_url, account)),
-        since: now,
-    };
+    let facts = (tokens.scopes, tokens.expires);
     let secrets = PendingTokens {
         access: tokens.access,
         refresh: tokens.refresh,
         account: tokens.account,
     };
-    pending.bundle = core.seal_pending(&owner, facts, &pending, &secrets)?;
-    let mut changes = Changes::default();
-    let due = Due::Pending(flow.value.id);
-    let ends = (now.plus(BrowserFlow::PENDING_LIFE), &due);
-    let kept = match rows::look_at(&*core.store, &mut changes, ends).await {
-        Ok(()) => advance(core, flow, Stage::AwaitingConfirm { pending }, changes).await,
-        Err(error) => Err(error.into()),
-    };
-    if let Err(refusal) = kept {
-        // Somebody ended the elicitation meanwhile. What came is not kept anywhere; the provider is told.
+    if let Err(refusal) = store_pending(core, walk, flow, (facts, &secrets)).await {
         super::confirm::revoke_pending(core, &walk.declared.provider, &secrets).await;
         return Err(refusal);
     }
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
     let what = (AuditClass::Link, AuditAction::TokensPending);
-    core.audited(ctx, what, core.by_person(session), about_elicitation(facts))
-        .await
+    core.audited(
+        ctx,
+        what,
+        core.by_person(session),
+        about_elicitation(&walk.elicitation.value),
+    )
+    .await
+}
+
+async fn store_pending(
+    core: &Core,
+    walk: &Walk,
+    flow: Stored<BrowserFlow>,
+    ((scopes, access_expires), secrets): ((ScopeSet, Option<Timestamp>), &PendingTokens),
+) -> Result<(), Refusal> {
+    let facts = &walk.elicitation.value;
+    let owner = people::find_or_create(core, walk.owner.identity()).await?;
+    let now = core.now();
+    let provider_url = super::confirm::provider_url(&walk.declared.provider);
+    let account = secrets.account.as_ref();
+    let mut pending = Pending {
+        bundle: domain::Blob(Vec::new()),
+        grant: GrantId::from_bytes(core.id_bytes()),
+        scopes,
+        access_expires,
+        refreshable: secrets.refresh.is_some(),
+        account: account.map(|account| core.account_pseudonym(facts, provider_url, account)),
+        since: now,
+    };
+    pending.bundle = core.seal_pending(&owner, facts, &pending, secrets)?;
+    let mut changes = Changes::default();
+    let due = Due::Pending(flow.value.id);
+    rows::look_at(
+        &*core.store,
+        &mut changes,
+        (now.plus(BrowserFlow::PENDING_LIFE), &due),
+    )
+    .await?;
+    advance(core, flow, Stage::AwaitingConfirm { pending }, changes).await
 }
 
 async fn advance(

@@ -7,7 +7,6 @@ use domain::{
     AuditAction, AuditClass, BrowserFlowId, Confirmed, Elicitation, Endpoints, FormAction, Grant,
     GrantKey, GrantStatus, Pending, Provider, SamePerson, Stage, TokenSlot, UserId,
 };
-use secret::Reveal as _;
 use storage::Revision;
 use upstream::{RevokeOutcome, TokenToRevoke};
 
@@ -19,7 +18,7 @@ use crate::core::Core;
 use crate::doors::{Cookies, Ctx, Posted, PostedForm, Refusal};
 use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Stored};
-use crate::sealing::{DataKey, POLICY_VERSION, PendingTokens, TokenRecord, main_slot};
+use crate::sealing::{DataKey, POLICY_VERSION, PendingTokens, TokenRecord, TokenToSeal, main_slot};
 
 /// What identifies the grant that an elicitation is about.
 pub(crate) fn grant_key(facts: &Elicitation, user: UserId) -> GrantKey {
@@ -195,15 +194,10 @@ fn add_records(
     (grant, tokens): (&Grant, &PendingTokens),
 ) -> Result<(), Refusal> {
     let mut add = |key, sealed| changes.put_bytes(key, Revision::NONE, sealed);
-    let access = core.seal_token(
-        owner,
-        grant,
-        (TokenRecord::Access, 1),
-        tokens.access.reveal(),
-    )?;
+    let access = core.seal_token(owner, grant, (TokenToSeal::Access(&tokens.access), 1))?;
     add(grants::record_key(grant.id, TokenRecord::Access), access);
     if let Some(refresh) = &tokens.refresh {
-        let refresh = core.seal_token(owner, grant, (TokenRecord::Refresh, 1), refresh.reveal())?;
+        let refresh = core.seal_token(owner, grant, (TokenToSeal::Refresh(refresh), 1))?;
         add(grants::record_key(grant.id, TokenRecord::Refresh), refresh);
     }
     add(

@@ -6,7 +6,7 @@ use domain::{
     AuditAction, AuditClass, AuthenticatedServer, Grant, GrantId, GrantKey, GrantStatus, Principal,
     VerifiedSubject,
 };
-use secret::{RefreshToken, Reveal as _};
+use secret::RefreshToken;
 use storage::{Revision, StoreError, Table};
 use upstream::{RevokeOutcome, TokenToRevoke};
 
@@ -17,7 +17,7 @@ use crate::doors::{
     AdminGrantView, Ctx, GrantView, ProviderRevocation, Refusal, RevocationReceipt,
 };
 use crate::rows::{self, Changes, RowKey, Stored, UserRow};
-use crate::sealing::{DataKey, TokenRecord, main_slot};
+use crate::sealing::{DataKey, TokenRecord, TokenToSeal, main_slot};
 
 /// A grant and what opens its records.
 pub(crate) struct Found {
@@ -340,11 +340,11 @@ pub(crate) async fn set_status(
         let sealed = match which {
             TokenRecord::Access => {
                 let token = core.open_access(owner, &grant, old, row.value)?;
-                core.seal_token(owner, &changed, (which, new), token.reveal())?
+                core.seal_token(owner, &changed, (TokenToSeal::Access(&token), new))?
             }
             TokenRecord::Refresh => {
                 let token = core.open_refresh(owner, &grant, old, row.value)?;
-                core.seal_token(owner, &changed, (which, new), token.reveal())?
+                core.seal_token(owner, &changed, (TokenToSeal::Refresh(&token), new))?
             }
         };
         changes.put_bytes(record_key(grant.id, which), row.revision, sealed);

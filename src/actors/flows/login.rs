@@ -9,7 +9,7 @@ use domain::{
     CallbackParams, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
     Principal, SamePerson, Timestamp, VerifiedLogin,
 };
-use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _, SessionCookie};
+use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
 use upstream::{LoginCode, LoginRequest, code_challenge};
 
 use super::audit_trail::{about_elicitation, event};
@@ -107,7 +107,7 @@ pub(crate) async fn leaving(
     let (state, challenge) = (pre.state.to_text(), code_challenge(&pre.verifier));
     let request = LoginRequest {
         state: &state,
-        nonce: pre.nonce.reveal(),
+        nonce: &pre.nonce,
         code_challenge: &challenge,
         fresh: pre.fresh,
     };

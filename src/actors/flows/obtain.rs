@@ -11,7 +11,6 @@ use domain::{
     AuditAction, AuditClass, ExchangedTokens, Freshness, Grant, GrantId, GrantStatus, Principal,
     Provider, ScopeSet, Timestamp,
 };
-use secret::Reveal as _;
 use storage::{Claim, Revision};
 use tokio::task::JoinHandle;
 use upstream::RefreshFailure;
@@ -22,7 +21,7 @@ use crate::core::Core;
 use crate::desk::Desks;
 use crate::doors::{Ctx, Refusal};
 use crate::rows::{self, Changes};
-use crate::sealing::{DataKey, TokenRecord};
+use crate::sealing::{DataKey, TokenRecord, TokenToSeal};
 
 /// Why there is no fresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -190,18 +189,15 @@ async fn keep(
     };
     let mut changes = Changes::default();
     changes.put(rows::keys::grant(&grant.key()), revision, &grant);
-    for (which, old, token) in [
-        (
-            TokenRecord::Access,
-            access_row.revision,
-            tokens.access.reveal(),
-        ),
-        (TokenRecord::Refresh, refresh_row.revision, refresh.reveal()),
+    for (token, old) in [
+        (TokenToSeal::Access(&tokens.access), access_row.revision),
+        (TokenToSeal::Refresh(&refresh), refresh_row.revision),
     ] {
+        let version = version(&grant, token.record())?;
         let sealed = core
-            .seal_token(owner, &grant, (which, version(&grant, which)?), token)
+            .seal_token(owner, &grant, (token, version))
             .map_err(failed)?;
-        changes.put_bytes(grants::record_key(id, which), old, sealed);
+        changes.put_bytes(grants::record_key(id, token.record()), old, sealed);
     }
     changes.commit(&*core.store).await.map_err(|error| {
         tracing::error!(grant.id = %id, error = %error, "refreshed tokens could not be kept");

@@ -16,7 +16,7 @@ use crate::doors::Refusal;
 
 pub(crate) use flow::{FLOW_SECRET, FLOW_STATE, PreLogin, word_text};
 pub(crate) use person::{DataKey, OpenSession, SessionSecrets};
-pub(crate) use tokens::{POLICY_VERSION, PendingTokens, TokenRecord, main_slot};
+pub(crate) use tokens::{POLICY_VERSION, PendingTokens, TokenRecord, TokenToSeal, main_slot};
 
 impl From<OpenError> for Refusal {
     fn from(error: OpenError) -> Self {

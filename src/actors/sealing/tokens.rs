@@ -42,6 +42,25 @@ impl TokenRecord {
     }
 }
 
+/// A token to be sealed; which record it goes into follows from what it is.
+#[derive(Clone, Copy)]
+pub(crate) enum TokenToSeal<'a> {
+    /// An access token.
+    Access(&'a AccessToken),
+    /// A refresh token.
+    Refresh(&'a RefreshToken),
+}
+
+impl TokenToSeal<'_> {
+    /// Its record.
+    pub(crate) const fn record(self) -> TokenRecord {
+        match self {
+            Self::Access(_) => TokenRecord::Access,
+            Self::Refresh(_) => TokenRecord::Refresh,
+        }
+    }
+}
+
 /// The name of the account at the provider, for people's pages.
 pub(crate) struct AccountName(pub(crate) Option<Box<str>>);
 
@@ -164,11 +183,15 @@ impl Core {
         &self,
         owner: &DataKey,
         grant: &Grant,
-        record: (TokenRecord, u64),
-        token: &str,
+        (token, version): (TokenToSeal<'_>, u64),
     ) -> Result<Vec<u8>, Refusal> {
         let slot = main_slot();
-        self.seal_in(owner, &token_place(grant, record, &slot), token.as_bytes())
+        let plain = match token {
+            TokenToSeal::Access(token) => token.reveal(),
+            TokenToSeal::Refresh(token) => token.reveal(),
+        };
+        let place = token_place(grant, (token.record(), version), &slot);
+        self.seal_in(owner, &place, plain.as_bytes())
     }
 
     /// Opens a grant's access token.

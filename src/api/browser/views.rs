@@ -262,8 +262,7 @@ pub(crate) fn failure_cause(code: FailureCode) -> Cause {
         FailureCode::WrongCallback
         | FailureCode::ProviderUnreadable
         | FailureCode::Interrupted
-        | FailureCode::NotConfirmed
-        | FailureCode::TooManyMismatches => Cause::Generic,
+        | FailureCode::NotConfirmed => Cause::Generic,
     }
 }
 

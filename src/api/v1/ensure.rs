@@ -220,7 +220,7 @@ fn ending(view: &ElicitationView) -> (&'static str, String) {
 
 fn failed(code: FailureCode, name: &str, again: &str) -> (&'static str, String) {
     match code {
-        FailureCode::WrongBrowser | FailureCode::TooManyMismatches => (
+        FailureCode::WrongBrowser => (
             "mismatch",
             format!(
                 "The link was used in another browser or by somebody else and no longer works. {again}"

@@ -249,7 +249,7 @@ async fn metadata_of_another_issuer_or_with_foreign_keys_is_not_believed() {
         assert_eq!(refusal, SubjectRefused::KeysUnavailable, "{name} {value}");
         let request = LoginRequest {
             state: "s",
-            nonce: "n",
+            nonce: &secret::Nonce::new("n".into()),
             code_challenge: "c",
             fresh: false,
         };

@@ -155,7 +155,8 @@ impl Browser {
         let (status, headers) = (answer.status(), answer.headers().clone());
         self.keep(url, &headers);
         let body = answer.text().await.unwrap();
-        self.heard.push((url.clone(), headers.clone(), body.clone()));
+        self.heard
+            .push((url.clone(), headers.clone(), body.clone()));
         Page {
             url: url.clone(),
             status,

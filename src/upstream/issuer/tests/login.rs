@@ -150,7 +150,7 @@ async fn a_login_can_be_driven_from_any_thread() {
     assert!(assert_send(stage.finish()).await.is_err());
     let request = LoginRequest {
         state: "s",
-        nonce: "n",
+        nonce: &secret::Nonce::new("n".into()),
         code_challenge: "c",
         fresh: false,
     };
