@@ -1,0 +1,90 @@
+//! kill -9: the real program is killed at seeded moments of every step that stores something, a hundred times over one
+//! store, and started again. What was acknowledged must be there, what was not acknowledged must never be half there.
+//!
+//! `STRONGROOM_CRASH_CYCLES` says how many kills (default 104: each point four times), `STRONGROOM_CRASH_SEED` which ones.
+//!
+//! kill -9 shows the order of writes and the reading back of them; what a power cut does is the store's own examination.
+
+#[cfg(test)]
+#[path = "../support/audit.rs"]
+mod audit;
+#[cfg(test)]
+#[path = "../it/support/browser.rs"]
+#[expect(dead_code, reason = "the attack tests use more of it")]
+mod browser;
+#[cfg(test)]
+#[path = "../support/configuration.rs"]
+mod configuration;
+#[cfg(test)]
+mod person;
+#[cfg(test)]
+mod point;
+#[cfg(test)]
+#[path = "../support/program.rs"]
+mod program;
+#[cfg(test)]
+#[path = "../it/support/server.rs"]
+#[expect(dead_code, reason = "the attack tests use more of it")]
+mod server;
+#[cfg(test)]
+mod world;
+
+#[cfg(test)]
+mod tests {
+    use crate::person::Person;
+    use crate::point::{Dice, POINTS, Step};
+    use crate::world::World;
+
+    #[actix_web::test]
+    async fn kills_at_every_step_lose_nothing_acknowledged_and_leave_nothing_half_made() {
+        let cycles = number("STRONGROOM_CRASH_CYCLES").unwrap_or(4 * POINTS.len() as u64);
+        let seed = number("STRONGROOM_CRASH_SEED").unwrap_or(1);
+        println!("{cycles} kills from seed {seed}");
+        let mut dice = Dice::new(seed);
+        let mut world = World::start(cycles);
+        let mut people: Vec<Person> = Vec::new();
+        for cycle in 0..cycles {
+            let point = &POINTS[usize::try_from(cycle).unwrap() % POINTS.len()];
+            println!("cycle {cycle}: killed at {point:?}");
+            let mut person = Person::new(cycle);
+            for step in Step::ALL.into_iter().take_while(|step| *step != point.step) {
+                person.act(&mut world, step).await;
+            }
+            world.kill_at(point, &mut dice, &mut person).await;
+            world.restart();
+            person.check(&mut world).await;
+            for _ in 0..2.min(people.len()) {
+                let earlier = dice.below(people.len() as u64);
+                people[usize::try_from(earlier).unwrap()]
+                    .check(&mut world)
+                    .await;
+            }
+            person.go_on(&mut world).await;
+            world.examine_audit(people.iter().chain([&person]));
+            people.push(person);
+        }
+        world.restart();
+        for person in &mut people {
+            person.check(&mut world).await;
+        }
+        world.examine_audit(people.iter());
+        let revoked = people.iter().filter(|person| person.is_revoked()).count();
+        println!(
+            "{cycles} kills, {} of them before the answer; {revoked} grants ended",
+            world.cut_off
+        );
+        world.stop().await;
+    }
+
+    fn number(name: &str) -> Option<u64> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the size of the run is chosen outside"
+        )]
+        let text = std::env::var(name).ok()?;
+        Some(
+            text.parse()
+                .unwrap_or_else(|_| panic!("{name} is not a number")),
+        )
+    }
+}

@@ -1,0 +1,370 @@
+//! One person and what the outside knows about their credential: only what was acknowledged may be relied on.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::audit::AuditReader;
+use crate::browser::{Browser, Page};
+use crate::point::Step;
+use crate::server::Answered;
+use crate::world::World;
+
+/// What must hold after a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nobody said yes to the confirm page: no credential, whatever is stored.
+    Unconnected,
+    /// The confirm page or the ending was under way: one or the other, and then that for good.
+    Either,
+    /// There is a credential.
+    Connected,
+    /// The grant was ended.
+    Ended,
+}
+
+/// A person, their browser, and what they and the server were told.
+pub(crate) struct Person {
+    id: String,
+    browser: Browser,
+    page: Option<Page>,
+    standing: Standing,
+    taken: Option<Step>,
+    elicitation: Option<String>,
+    url: String,
+    grant: Option<String>,
+    generation: u64,
+    released: usize,
+    started: bool,
+}
+
+impl Person {
+    /// Person number `n`, of whom nothing is known.
+    pub(crate) fn new(n: u64) -> Self {
+        Self {
+            id: format!("p{n}"),
+            browser: Browser::new(),
+            page: None,
+            standing: Standing::Unconnected,
+            taken: None,
+            elicitation: None,
+            url: String::new(),
+            grant: None,
+            generation: 0,
+            released: 0,
+            started: false,
+        }
+    }
+
+    /// Whether their grant was ended.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.standing == Standing::Ended
+    }
+
+    /// Takes a step while nothing disturbs it.
+    pub(crate) async fn act(&mut self, world: &mut World, step: Step) {
+        self.prepare(world, step);
+        self.try_to(world, step).await;
+        self.took(step);
+    }
+
+    /// What has to be so before the step, and what may be so once it begins.
+    pub(crate) fn prepare(&mut self, world: &mut World, step: Step) {
+        self.started = true;
+        match step {
+            Step::Refresh => world.move_s(3601),
+            Step::Confirm | Step::Revoke => self.standing = Standing::Either,
+            _ => {}
+        }
+    }
+
+    /// The step was acknowledged.
+    pub(crate) fn took(&mut self, step: Step) {
+        self.taken = Some(step);
+        match step {
+            Step::Confirm => self.standing = Standing::Connected,
+            Step::Revoke => self.standing = Standing::Ended,
+            _ => {}
+        }
+    }
+
+    /// Takes a step; panics when it does not succeed. What is learnt on the way is kept.
+    pub(crate) async fn try_to(&mut self, world: &World, step: Step) {
+        let account = format!("{}-at-practice", self.id);
+        match step {
+            Step::Ask => {
+                let answer = self.ensure(world).await;
+                assert_eq!(answer.text("/status"), "elicit", "{}", answer.body);
+                self.elicitation = Some(answer.text("/elicitation/id").to_owned());
+                answer
+                    .text("/elicitation/connect_url")
+                    .clone_into(&mut self.url);
+            }
+            Step::Open => self.page = Some(self.browser.open(&self.url).await),
+            Step::SignIn => {
+                let page = self.page.take().unwrap();
+                // Who is signed in already gets the consent page at once.
+                let page = if page.form("/login").is_some() {
+                    self.browser.press(&page, "/login", &[]).await
+                } else {
+                    page
+                };
+                self.page = Some(at_lab(&mut self.browser, page, &self.id).await);
+            }
+            Step::Consent => {
+                let page = self.page.take().unwrap();
+                self.page = Some(
+                    self.browser
+                        .press(&page, "/consent", &[("agree", "yes")])
+                        .await,
+                );
+            }
+            Step::Exchange => {
+                let page = self.page.take().unwrap();
+                let page = at_lab(&mut self.browser, page, &account).await;
+                assert_eq!(page.h1(), "Is this the right account?", "{}", page.body);
+                self.page = Some(page);
+            }
+            Step::Confirm => {
+                let page = self.page.take().unwrap();
+                let done = self
+                    .browser
+                    .press(&page, "/confirm", &[("mine", "yes")])
+                    .await;
+                assert_eq!(done.h1(), "Connected", "{}", done.body);
+            }
+            Step::Fetch | Step::Refresh => {
+                let answer = self.ensure(world).await;
+                let before = self.generation;
+                self.got_credential(world, &answer);
+                assert!(
+                    step == Step::Fetch || self.generation > before,
+                    "not refreshed: {}",
+                    answer.body["grant"]
+                );
+            }
+            Step::Revoke => {
+                let id = self.grant.clone().unwrap();
+                let token = world.token(&self.id);
+                let receipt = world
+                    .server
+                    .call(
+                        Method::DELETE,
+                        &format!("/v1/grants/{id}"),
+                        &[("subject-token", &token)],
+                        None,
+                    )
+                    .await;
+                assert_eq!(receipt.status, 200, "{}", receipt.body);
+            }
+        }
+    }
+
+    /// Looks at everything that was acknowledged, and at everything that must not be there.
+    pub(crate) async fn check(&mut self, world: &mut World) {
+        if !self.started {
+            return;
+        }
+        self.reopen_browser();
+        self.check_elicitation(world).await;
+        let token = world.token(&self.id);
+        let grants = world
+            .server
+            .call(
+                Method::GET,
+                "/v1/grants",
+                &[("subject-token", &token)],
+                None,
+            )
+            .await;
+        let active = grants.body["grants"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|grant| grant["status"] == "active")
+            .count();
+        let answer = self.ensure(world).await;
+        let connected = answer.text("/status") == "connected";
+        assert!(
+            connected || answer.text("/status") == "elicit",
+            "{}: {} {}",
+            self.id,
+            answer.body,
+            world.log()
+        );
+        assert_eq!(
+            active,
+            usize::from(connected),
+            "{}: {}",
+            self.id,
+            grants.body
+        );
+        match self.standing {
+            Standing::Unconnected => assert!(
+                !connected,
+                "{}: a grant that nobody confirmed is usable",
+                self.id
+            ),
+            Standing::Connected => assert!(
+                connected,
+                "{}: an acknowledged grant is lost: {}",
+                self.id,
+                world.log()
+            ),
+            Standing::Ended => assert!(!connected, "{}: an ended grant is usable again", self.id),
+            // Before `Confirm` there was nothing to lose; after `Revoke` began there is no way back.
+            Standing::Either => self.standing = self.settled(connected),
+        }
+        if connected {
+            self.got_credential(world, &answer);
+        }
+    }
+
+    /// The same cookies over new connections: the old ones led to the dead process.
+    fn reopen_browser(&mut self) {
+        let jar = std::mem::take(&mut self.browser.jar);
+        self.browser = Browser::new();
+        self.browser.jar = jar;
+    }
+
+    fn settled(&self, connected: bool) -> Standing {
+        match (connected, self.grant.is_some()) {
+            (true, _) => Standing::Connected,
+            (false, true) => Standing::Ended,
+            (false, false) => Standing::Unconnected,
+        }
+    }
+
+    /// An acknowledged elicitation is known and at least as far as was acknowledged. Only the newest is looked at: older ones
+    /// end with time.
+    async fn check_elicitation(&mut self, world: &World) {
+        let Some(id) = self.elicitation.take() else {
+            return;
+        };
+        let token = world.token(&self.id);
+        let answer = world
+            .server
+            .call(
+                Method::GET,
+                &format!("/v1/elicitations/{id}"),
+                &[("subject-token", &token)],
+                None,
+            )
+            .await;
+        assert_eq!(
+            answer.status, 200,
+            "{}: elicitation {id} is gone: {}",
+            self.id, answer.body
+        );
+        let state = answer.text("/state");
+        let allowed: &[&str] = match (self.taken, self.standing) {
+            (_, Standing::Connected | Standing::Ended) => &["completed"],
+            (_, Standing::Either) if self.grant.is_some() => &["completed"],
+            (_, Standing::Either) => &["consented", "completed"],
+            (None | Some(Step::Ask | Step::Open), _) => &["issued", "signed_in"],
+            (Some(Step::SignIn), _) => &["signed_in", "consented"],
+            // The exchange is tried once; when its outcome is not known, the person starts again.
+            (_, _) => &["consented", "failed"],
+        };
+        assert!(
+            allowed.contains(&state),
+            "{}: took {:?}, but the elicitation is {state}",
+            self.id,
+            self.taken
+        );
+    }
+
+    /// Goes on as people do: on the page in front of them, or, if that step was cut off, with a new link. It ends well.
+    pub(crate) async fn go_on(&mut self, world: &mut World) {
+        if self.standing != Standing::Unconnected {
+            return;
+        }
+        let next = match (self.taken, &self.page) {
+            (Some(step), Some(_)) if step < Step::Confirm => Step::ALL
+                .into_iter()
+                .find(|next| *next > step)
+                .unwrap_or(Step::Ask),
+            _ => Step::Ask,
+        };
+        println!("  {} goes on with {next:?}", self.id);
+        for step in Step::ALL
+            .into_iter()
+            .filter(|step| (next..=Step::Fetch).contains(step))
+        {
+            self.act(world, step).await;
+        }
+        self.elicitation = None;
+    }
+
+    /// Each release that was seen has its entry, and so has what was acknowledged about the grant.
+    pub(crate) fn check_audit(&self, audit: &AuditReader) {
+        let Some(grant) = &self.grant else { return };
+        let entries = audit.count("credential_released", grant);
+        assert!(
+            entries >= self.released,
+            "{}: {} releases, {entries} entries",
+            self.id,
+            self.released
+        );
+        if self.standing == Standing::Ended && self.taken == Some(Step::Revoke) {
+            assert!(
+                audit.count("grant_revoked", grant) > 0,
+                "{}: no entry about the end of {grant}",
+                self.id
+            );
+        }
+    }
+
+    async fn ensure(&self, world: &World) -> Answered {
+        let answer = world
+            .server
+            .ensure_with(&world.token(&self.id), json!({}))
+            .await;
+        assert_eq!(
+            answer.status,
+            200,
+            "{}: {}\n{}",
+            self.id,
+            answer.body,
+            world.log()
+        );
+        answer
+    }
+
+    /// The server has a credential now: it works, and its generation never goes back.
+    fn got_credential(&mut self, world: &World, answer: &Answered) {
+        assert_eq!(answer.text("/status"), "connected", "{}", answer.body);
+        let header = answer.text("/credential/header/value");
+        let token = header.strip_prefix("Bearer ").unwrap();
+        assert!(
+            world.provider.is_active(token),
+            "{}: the released token does not work",
+            self.id
+        );
+        let generation = answer.body["grant"]["generation"].as_u64().unwrap();
+        assert!(
+            generation >= self.generation,
+            "{}: generation {generation} after {}",
+            self.id,
+            self.generation
+        );
+        self.generation = generation;
+        let grant = answer.text("/grant/id").to_owned();
+        if let Some(before) = self.grant.replace(grant.clone()) {
+            assert_eq!(before, grant, "{}: another grant", self.id);
+        }
+        self.released += 1;
+    }
+}
+
+/// Picks the account and says yes on the pages of a lab.
+async fn at_lab(browser: &mut Browser, mut page: Page, account: &str) -> Page {
+    for (deed, name, value) in [
+        ("/authorize/account", "account", account),
+        ("/authorize/consent", "consent", "yes"),
+    ] {
+        if page.form(deed).is_some() {
+            page = browser.press(&page, deed, &[(name, value)]).await;
+        }
+    }
+    page
+}

@@ -1,0 +1,26 @@
+//! Real parts on every side: the program as operators run it, npm's `oidc-provider` as issuer and as third-party provider,
+//! headless Chromium, and an MCP server and client on the official SDK in both protocol eras.
+//!
+//! `scripts/setup-tests` installs what is needed; without it these tests fail and say so. Screenshots of every page go to
+//! `tests/real/out`.
+
+#[cfg(test)]
+mod attacks;
+#[cfg(test)]
+#[path = "../support/configuration.rs"]
+mod configuration;
+#[cfg(test)]
+mod installation;
+#[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod peer;
+#[cfg(test)]
+#[path = "../support/program.rs"]
+mod program;
+#[cfg(test)]
+#[path = "../it/support/server.rs"]
+#[expect(dead_code, reason = "the attack tests use more of it")]
+mod server;
+#[cfg(test)]
+mod walks;

@@ -1,0 +1,171 @@
+//! The program itself, as operators run it: a folder with a configuration, commands, and a process that can be killed.
+//!
+//! It is built with the feature `test-hooks`, which lets it serve plain http on loopback and takes its clock's shift from a
+//! file; all else is what a release does.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// How long a start may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An installation on disk.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// An empty folder with the client secret in it; the configuration is written by `configure`.
+    pub(crate) fn new(secret: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let path = place.path("client.secret");
+        std::fs::write(&path, secret).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        place
+    }
+
+    /// Something in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes the configuration.
+    pub(crate) fn configure(&self, text: &str) {
+        std::fs::write(self.path("strongroom.toml"), text).unwrap();
+    }
+
+    /// Runs a command to its end and gives what it says.
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "strongroom {arguments:?} failed: {said}{complaint}"
+        );
+        said
+    }
+
+    /// `init`, and a key for each server.
+    pub(crate) fn set_up(&self, servers: &[&str]) -> Vec<String> {
+        self.run(&["init"]);
+        let key = |server: &&str| {
+            let said = self.run(&["server", "new-key", server]);
+            said.split_whitespace()
+                .find(|word| word.starts_with("srk_"))
+                .unwrap_or_else(|| panic!("no key in {said}"))
+                .to_owned()
+        };
+        servers.iter().map(key).collect()
+    }
+
+    /// Starts `serve` and waits until it says that it is ready.
+    pub(crate) fn serve(&self) -> Program {
+        let mut child = self
+            .command(&["serve"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let log = Arc::new(Mutex::new(String::new()));
+        let (ready, told) = mpsc::channel();
+        let writing = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let is_ready = line.contains("\"message\":\"ready\"");
+                writing.lock().unwrap().push_str(&(line + "\n"));
+                if is_ready {
+                    ready.send(()).ok();
+                }
+            }
+        });
+        let program = Program {
+            child: Mutex::new(child),
+            log,
+        };
+        assert!(
+            told.recv_timeout(PATIENCE).is_ok(),
+            "strongroom serve did not become ready:\n{}",
+            program.log()
+        );
+        program
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
+        command
+            .arg("--config")
+            .arg(self.path("strongroom.toml"))
+            .args(arguments);
+        command
+            .env("STRONGROOM_TEST_MODE", "dev")
+            .env("STRONGROOM_TEST_CLOCK", self.path("clock"));
+        command.env("STRONGROOM_LOG", "warn,strongroom::cli=info");
+        command
+    }
+}
+
+/// A running `strongroom serve`; killed when dropped.
+pub(crate) struct Program {
+    child: Mutex<Child>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Program {
+    /// What it logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// kill -9, and waits until it is dead.
+    pub(crate) fn kill(&self) {
+        let mut child = self
+            .child
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        child.kill().ok(); // an error means that it is dead already
+        child.wait().ok();
+    }
+
+    /// SIGTERM; it has to end well.
+    pub(crate) fn stop(&self) {
+        let mut child = self.child.lock().unwrap();
+        let sent = Command::new("kill")
+            .arg("-TERM")
+            .arg(child.id().to_string())
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        let status = child.wait().unwrap();
+        assert!(
+            status.success(),
+            "strongroom serve ended with {status}:\n{}",
+            self.log()
+        );
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A port that is free at the moment.
+pub(crate) fn free_port() -> u16 {
+    std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
