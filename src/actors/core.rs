@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::audit::AuditLog;
 use crate::doors::{Ctx, Refusal};
+use crate::polls::Polls;
 use crate::rows::Changes;
 
 /// Shared by all flows of one process.
@@ -29,6 +30,8 @@ pub(crate) struct Core {
     pub(crate) entropy: Arc<dyn Entropy>,
     /// The audit log.
     pub(crate) audit: AuditLog,
+    /// How often elicitations are asked about.
+    pub(crate) polls: Polls,
     /// Where flows run that must not be lost with their first caller.
     pub(crate) io: tokio::runtime::Handle,
     /// The connect origin.

@@ -19,6 +19,7 @@ mod elicitation_shard;
 mod flows;
 mod grant_shard;
 mod janitor;
+mod polls;
 mod rows;
 mod sealing;
 mod setup;

@@ -26,6 +26,7 @@ use crate::elicitation_shard::Elicitations;
 use crate::flows::obtain::Refresher;
 use crate::grant_shard::Grants;
 use crate::janitor::JanitorHandle;
+use crate::polls::Polls;
 use crate::supervise::{Stage, Vitals};
 
 /// What a vault is built from. The composition root makes these; nothing here reads configuration or the environment.
@@ -100,6 +101,7 @@ impl Vault {
             clock: parts.clock,
             entropy: parts.entropy,
             audit,
+            polls: Polls::default(),
             io: parts.io,
             public_url: parts.public_url,
             holder: Holder(holder),

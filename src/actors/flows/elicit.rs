@@ -260,6 +260,9 @@ pub(crate) async fn watch(
         let mut changed = Box::pin(watchers.watch(id, deadline.left(now)));
         let begun = futures_util::poll!(&mut changed);
         let row = mine(core, caller, subject, id).await?;
+        if wait.is_zero() {
+            core.polls.ask(id, now)?;
+        }
         if row.value.is_over(now) || deadline.passed(now) {
             return Ok(view(core, &row.value, Ctx { now, ..ctx }));
         }

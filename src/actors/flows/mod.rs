@@ -9,6 +9,7 @@ pub(crate) mod confirm;
 pub(crate) mod consent;
 pub(crate) mod credentials;
 pub(crate) mod elicit;
+pub(crate) mod exchange;
 pub(crate) mod grants;
 pub(crate) mod link;
 pub(crate) mod login;

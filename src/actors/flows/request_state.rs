@@ -70,6 +70,7 @@ pub(crate) async fn presented(
         let about = about_other(core, caller, subject, state.elicitation).await?;
         return refused(core, ctx, caller, ("other-principal", about)).await;
     };
+    core.polls.ask(proof.elicitation(), ctx.now)?;
     if let Some(row) = elicit::load(core, proof.elicitation()).await? {
         return Ok((proof, row));
     }

@@ -4,6 +4,7 @@
 
 mod flow;
 mod person;
+mod place;
 mod tokens;
 mod wire;
 
@@ -16,7 +17,8 @@ use crate::doors::Refusal;
 
 pub(crate) use flow::{FLOW_SECRET, FLOW_STATE, PreLogin, word_text};
 pub(crate) use person::{DataKey, OpenSession, SessionSecrets};
-pub(crate) use tokens::{POLICY_VERSION, PendingTokens, TokenRecord, TokenToSeal, main_slot};
+pub(crate) use place::POLICY_VERSION;
+pub(crate) use tokens::{PendingTokens, TokenRecord, TokenToSeal, main_slot};
 
 impl From<OpenError> for Refusal {
     fn from(error: OpenError) -> Self {

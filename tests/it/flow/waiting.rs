@@ -28,9 +28,25 @@ async fn at_017_accept_without_any_browser_visit_is_worth_nothing() {
     assert_eq!(grants(&vault, &asked.token).await, 0);
     assert!(vault.provider.recorded().is_empty());
     assert_eq!(vault.audited("credential_released", "ok"), 0);
-    // Without requestState each call asks anew, and that is what is limited.
+    // Asking over and over is limited, and a minute later it is allowed again.
+    let mut polled = 200;
+    for _ in 0..60 {
+        polled = vault
+            .s1
+            .resolve(&asked.token, &asked.state, json!({}))
+            .await
+            .status;
+    }
+    assert_eq!(polled, 429);
+    vault.clock.move_s(61);
+    let resolved = vault
+        .s1
+        .resolve(&asked.token, &asked.state, json!({}))
+        .await;
+    assert_eq!(resolved.text("/state"), "issued");
+    // Without requestState each call makes a new link, and that is limited as well.
     let mut last = 200;
-    for _ in 0..10 {
+    for _ in 0..11 {
         last = vault.s1.ensure(&asked.token).await.status;
     }
     assert_eq!(last, 429);
