@@ -1,9 +1,7 @@
 //! A running Strongroom: rooms built from the bottom up, three listeners, and a stop in the opposite order.
 
-use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,17 +11,21 @@ use actors::{AuditError, Parts, Vault};
 use api::browser::{BadConnectSettings, ConnectSettings, connect_app};
 use api::{AdminAuth, AdminSettings, ApiSettings, Caps};
 use domain::AuditAction;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use upstream::{AddressPolicy, Network, Outbound, SystemResolver, Upstream};
 
 use crate::config::{Config, LeavingPage};
 use crate::foundation::{Foundation, Hands};
+use crate::sockets::unix;
+pub use crate::sockets::{Addresses, Sockets};
 
 /// The listeners cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// An address cannot be bound.
-    #[error("{what} cannot listen on {address}: {source}; is another strongroom running?")]
+    #[error(
+        "{what} cannot listen on {address}: {source}; choose another address, or end what uses this one"
+    )]
     Bind {
         /// Which listener.
         what: &'static str,
@@ -52,97 +54,7 @@ pub struct App {
     listeners: Vec<ServerHandle>,
     addresses: Addresses,
     arbiters: [Arbiter; 2],
-    io: Option<Runtime>,
-}
-
-/// Where a running Strongroom listens.
-#[derive(Debug, Clone)]
-pub struct Addresses {
-    /// Browsers.
-    pub connect: SocketAddr,
-    /// MCP servers.
-    pub api: SocketAddr,
-    /// Operators, on this machine.
-    pub admin_socket: PathBuf,
-    /// Operators with a key, on loopback; if asked for.
-    pub admin: Option<SocketAddr>,
-}
-
-/// Sockets that are bound before anything is built, so that port 0 can be used and its number be told.
-pub struct Sockets {
-    connect: TcpListener,
-    api: TcpListener,
-    admin: Option<TcpListener>,
-    admin_socket: UnixListener,
-    admin_path: PathBuf,
-}
-
-impl Sockets {
-    /// Binds what the configuration names.
-    ///
-    /// # Errors
-    /// [`StartError::Bind`].
-    pub fn bind(config: &Config) -> Result<Self, StartError> {
-        let listen = &config.listen;
-        Ok(Self {
-            connect: tcp("connect", listen.connect)?,
-            api: tcp("api", listen.api)?,
-            admin: listen
-                .admin
-                .map(|address| tcp("admin", address))
-                .transpose()?,
-            admin_socket: unix(&listen.admin_socket)?,
-            admin_path: listen.admin_socket.clone(),
-        })
-    }
-
-    /// Where they are.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn addresses(&self) -> std::io::Result<Addresses> {
-        Ok(Addresses {
-            connect: self.connect.local_addr()?,
-            api: self.api.local_addr()?,
-            admin_socket: self.admin_path.clone(),
-            admin: self
-                .admin
-                .as_ref()
-                .map(TcpListener::local_addr)
-                .transpose()?,
-        })
-    }
-}
-
-fn tcp(what: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).map_err(|source| StartError::Bind {
-        what,
-        address: address.to_string(),
-        source,
-    })
-}
-
-/// Binds the admin socket for this user alone. A socket file that nobody serves any more is replaced; one that answers is
-/// another vault's.
-fn unix(path: &Path) -> Result<UnixListener, StartError> {
-    let bind = |source| StartError::Bind {
-        what: "admin socket",
-        address: path.display().to_string(),
-        source,
-    };
-    if std::os::unix::net::UnixStream::connect(path).is_ok() {
-        return Err(bind(std::io::Error::from(std::io::ErrorKind::AddrInUse)));
-    }
-    if path.exists() {
-        std::fs::remove_file(path).map_err(bind)?;
-    }
-    // Bound under another name and renamed once it is private, so that it is never open to others, not even for a moment.
-    let private = path.with_extension("new");
-    std::fs::remove_file(&private).ok();
-    let listener = UnixListener::bind(&private).map_err(bind)?;
-    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o600)).map_err(bind)?;
-    std::fs::rename(&private, path).map_err(bind)?;
-    Ok(listener)
+    io: IoRuntime,
 }
 
 /// Builds a vault over an opened installation. The arbiters are started on the calling actix system.
@@ -153,7 +65,7 @@ pub fn build_vault(
     config: &Config,
     foundation: Foundation,
     hands: &Hands,
-    io: &Runtime,
+    io: &IoRuntime,
 ) -> Result<(Vault, [Arbiter; 2]), StartError> {
     let policy = AddressPolicy {
         loopback: config.addresses.loopback,
@@ -200,18 +112,43 @@ fn internal(config: &Config) -> Vec<upstream::InternalHost> {
         .collect()
 }
 
-/// The runtime on which all outside work runs.
-///
-/// # Errors
-/// [`StartError::Runtime`].
-pub fn io_runtime() -> Result<Runtime, StartError> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder
-        .worker_threads(2)
-        .thread_name("vault-io")
-        .enable_all()
-        .build()
-        .map_err(StartError::Runtime)
+/// The runtime on which all outside work runs. Dropping it never blocks, so that a start that fails half way can say why.
+pub struct IoRuntime {
+    runtime: Option<Runtime>,
+    handle: Handle,
+}
+
+impl IoRuntime {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// [`StartError::Runtime`].
+    pub fn start() -> Result<Self, StartError> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let built = builder
+            .worker_threads(2)
+            .thread_name("vault-io")
+            .enable_all()
+            .build();
+        let runtime = built.map_err(StartError::Runtime)?;
+        Ok(Self {
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+        })
+    }
+
+    /// Where flows are started.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl Drop for IoRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl App {
@@ -226,7 +163,7 @@ impl App {
         hands: &Hands,
     ) -> Result<Self, StartError> {
         let addresses = sockets.addresses().map_err(StartError::Runtime)?;
-        let io = io_runtime()?;
+        let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, hands, &io)?;
         vault.announce(AuditAction::VaultStarted).await?;
         let listeners = listen(config, sockets, &vault)?;
@@ -235,7 +172,7 @@ impl App {
             listeners,
             addresses,
             arbiters,
-            io: Some(io),
+            io,
         })
     }
 
@@ -250,18 +187,19 @@ impl App {
     }
 
     /// Stops in order: no new requests, running ones end, flows end, the store is closed, actors end.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
         self.vault.drain();
-        for listener in &self.listeners {
-            listener.stop(true).await;
+        // `stop` gives its order at once and only the answer is awaited, so all listeners stop together.
+        let stopping: Vec<_> = self.listeners.iter().map(|one| one.stop(true)).collect();
+        for listener in stopping {
+            listener.await;
         }
-        if let Some(io) = self.io.take() {
-            // Flows that are under way get their time: a refresh that was begun is kept.
-            drop(tokio::task::spawn_blocking(move || io.shutdown_timeout(GRACE)).await);
-        }
+        // Before the runtime ends, which drops flows where they stand: a refresh that was begun is kept.
+        self.vault.flows_ended(FLOWS).await;
         if let Err(error) = self.vault.close().await {
             tracing::error!(%error, "the store did not close well");
         }
+        drop(self.io);
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
@@ -269,8 +207,8 @@ impl App {
     }
 }
 
-/// How long running flows have at the end.
-const GRACE: Duration = Duration::from_secs(15);
+/// How long running flows have at the end: longer than the longest call to a token endpoint (30 s) and keeping its answer.
+const FLOWS: Duration = Duration::from_secs(45);
 
 fn listen(
     config: &Config,

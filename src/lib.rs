@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod dev;
 pub mod foundation;
+mod sockets;
 mod telemetry;
 
 /// Version of the program.

@@ -3,18 +3,22 @@
 //! A line is appended with one `write` under a short lock, so a release crosses no mailbox and survives the death of the
 //! process. Entries about links, keys and operators wait for `fdatasync` as well; the [`AuditLog`]'s actor gathers those
 //! that wait at the same moment into one sync. When the file cannot be written the log says so and nothing is answered.
+//! What nobody known does in a browser is written up to a number each minute and counted beyond it: anybody can send such
+//! requests, and must not be able to fill the disk with them.
 
+mod crowd;
 mod file;
 mod sync;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::{AuditEvent, Clock};
+use domain::{AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal};
 
 use crate::doors::{Ctx, Refusal};
 use crate::supervise::Stage;
 
+use crowd::Crowd;
 pub use file::AuditError;
 use file::AuditFile;
 use sync::SyncHandle;
@@ -25,6 +29,7 @@ pub(crate) struct AuditLog {
     file: Arc<AuditFile>,
     clock: Arc<dyn Clock>,
     sync: SyncHandle,
+    crowd: Arc<Crowd>,
 }
 
 impl AuditLog {
@@ -39,7 +44,13 @@ impl AuditLog {
     ) -> Result<Self, AuditError> {
         let file = Arc::new(AuditFile::open(dir)?);
         let sync = SyncHandle::start(Arc::clone(&file), stage);
-        Ok(Self { file, clock, sync })
+        let crowd = Arc::default();
+        Ok(Self {
+            file,
+            clock,
+            sync,
+            crowd,
+        })
     }
 
     /// Writes an entry and returns when it is as durable as its class demands.
@@ -60,15 +71,33 @@ impl AuditLog {
     }
 
     async fn write(&self, event: &AuditEvent) -> Result<(), Refusal> {
-        let written = self.file.append(event, self.clock.now());
-        if let Err(error) = written {
-            tracing::error!(error = %error, "the audit log cannot be written; nothing is answered");
-            return Err(Refusal::Unavailable);
+        let now = self.clock.now();
+        if let Some(count) = self.crowd.counted(now) {
+            self.append(&stands_for(count))?;
         }
+        let of_nobody = event.class == AuditClass::Browser && event.principal == Principal::Nobody;
+        if of_nobody && !self.crowd.admits(now) {
+            return Ok(());
+        }
+        self.append(event)?;
         if event.class.survives_power_cut() {
             self.sync.wait().await?;
         }
         Ok(())
+    }
+
+    fn append(&self, event: &AuditEvent) -> Result<(), Refusal> {
+        self.file.append(event, self.clock.now()).map_err(|error| {
+            tracing::error!(error = %error, "the audit log cannot be written; nothing is answered");
+            Refusal::Unavailable
+        })
+    }
+
+    /// Writes how many entries were only counted, when the process stops within their minute.
+    pub(crate) fn write_counted(&self) {
+        if let Some(count) = self.crowd.rest() {
+            self.append(&stands_for(count)).ok(); // the operator log has it
+        }
     }
 
     /// Whether entries can be written.
@@ -76,3 +105,20 @@ impl AuditLog {
         self.file.writable()
     }
 }
+
+/// The entry for entries that were only counted.
+fn stands_for(count: u64) -> AuditEvent {
+    AuditEvent {
+        class: AuditClass::Browser,
+        action: AuditAction::RefusalsCounted,
+        outcome: "too-many",
+        principal: Principal::Vault,
+        about: AuditAbout {
+            count: Some(count),
+            ..AuditAbout::default()
+        },
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

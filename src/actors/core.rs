@@ -5,6 +5,8 @@ use std::sync::Arc;
 use domain::{AuditEvent, Clock, Digest, Identity, Pseudonym, Registry, Timestamp, VaultId};
 use secret::Entropy;
 use storage::{Holder, Store, StoreError};
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 use url::Url;
 
 use crate::audit::AuditLog;
@@ -32,8 +34,10 @@ pub(crate) struct Core {
     pub(crate) audit: AuditLog,
     /// How often elicitations are asked about.
     pub(crate) polls: Polls,
-    /// Where flows run that must not be lost with their first caller.
+    /// The runtime of the flows. What must end is started with [`Core::start`].
     pub(crate) io: tokio::runtime::Handle,
+    /// Flows that run: the process waits for them when it stops.
+    pub(crate) flows: TaskTracker,
     /// The connect origin.
     pub(crate) public_url: Url,
     /// This process, as the holder of leases.
@@ -70,8 +74,17 @@ impl Core {
         Digest(*self.keyring.lookup_hash(label, word).as_bytes())
     }
 
-    /// Commits and writes the audit entry of the change, detached from the caller: a request that goes away in between
-    /// cannot leave a change without its entry.
+    /// Starts a flow on the IO runtime. It ends whatever becomes of whoever asked for it, and a process that stops in good
+    /// order waits for it.
+    pub(crate) fn start<T: Send + 'static>(
+        &self,
+        flow: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.flows.spawn_on(flow, &self.io)
+    }
+
+    /// Makes a change and its audit entry in a flow of their own, see [`change_audited`]: a request that goes away in
+    /// between leaves neither without the other.
     ///
     /// # Errors
     /// [`Stepped::Again`] when another request changed the rows; otherwise why it is refused.
@@ -82,23 +95,65 @@ impl Core {
         event: AuditEvent,
     ) -> Result<(), Stepped> {
         let (store, audit) = (Arc::clone(&self.store), self.audit.clone());
-        let work = self.io.spawn(async move {
-            changes.commit(&*store).await?;
-            Ok(audit.record(ctx, event).await?)
-        });
+        let work =
+            self.start(async move { change_audited(&*store, &audit, ctx, (changes, event)).await });
         work.await.unwrap_or(Err(Stepped::Stop(Refusal::Internal)))
     }
 
     /// Runs a flow detached from its caller: it goes on when the caller is gone.
     ///
     /// # Errors
-    /// [`Refusal::Internal`] when the flow panicked.
-    pub(crate) async fn detached<T: Send + 'static>(
+    /// What the flow says; [`Refusal::Internal`] when it panicked.
+    pub(crate) async fn detached<T: Send + 'static, E: From<Refusal> + Send + 'static>(
         &self,
-        flow: impl Future<Output = Result<T, Refusal>> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        self.io.spawn(flow).await.unwrap_or(Err(Refusal::Internal))
+        flow: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        self.start(flow)
+            .await
+            .unwrap_or_else(|_| Err(Refusal::Internal.into()))
     }
+}
+
+/// Commits a change and writes its audit entry.
+///
+/// An entry that survives a power cut (links, keys, operators) is on the disk before the change is made. In the other
+/// order a kill, a power cut or a full disk between the two would leave a change that nobody can account for, and the
+/// caller would learn of a failure although the change stands. In this order the worst is an entry too many: when the
+/// commit fails, a second entry with the same action takes it back (`not-done`, or `not-known` when the store cannot say);
+/// when the process dies in between, the rows themselves show that the change is not there. Browser steps change nothing
+/// that outlives their link, so the cheaper order is enough for them.
+///
+/// # Errors
+/// [`Stepped::Again`] when another request changed the rows; otherwise why it is refused. When the first entry is not
+/// written, nothing is changed.
+async fn change_audited(
+    store: &dyn Store,
+    audit: &AuditLog,
+    ctx: Ctx,
+    (changes, event): (Changes, AuditEvent),
+) -> Result<(), Stepped> {
+    if !event.class.survives_power_cut() {
+        changes.commit(store).await?;
+        return Ok(audit.record(ctx, event).await?);
+    }
+    let mut taken_back = event.clone();
+    taken_back.outcome = "not-done";
+    let error = match audit.record(ctx, event).await {
+        Ok(()) => match changes.commit(store).await {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                if matches!(error, StoreError::Unavailable { .. }) {
+                    taken_back.outcome = "not-known";
+                }
+                error.into()
+            }
+        },
+        Err(refusal) => refusal.into(), // the line may be there all the same
+    };
+    if audit.record(ctx, taken_back).await.is_err() {
+        tracing::error!("an audit entry stands for a change that was not made");
+    }
+    Err(error)
 }
 
 /// How a store's answer looks to a caller.
@@ -175,5 +230,69 @@ impl From<Stepped> for Refusal {
             },
             Stepped::Stop(refusal) => refusal,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::tests::Bench;
+    use crate::rows::RowKey;
+    use domain::{AuditAbout, AuditAction, AuditClass, Principal, RequestId};
+    use storage::{MemoryStore, Table};
+
+    fn row() -> RowKey {
+        RowKey {
+            table: Table::Grants,
+            key: b"one".to_vec(),
+        }
+    }
+
+    async fn create(store: &MemoryStore, bench: &Bench, class: AuditClass) -> Result<(), Stepped> {
+        let mut changes = Changes::default();
+        changes.create(row(), &1);
+        let event = AuditEvent {
+            class,
+            action: AuditAction::GrantActivated,
+            outcome: "ok",
+            principal: Principal::Operator,
+            about: AuditAbout::default(),
+        };
+        let ctx = Ctx {
+            request: RequestId::from_bytes([1; 16]),
+            now: bench.clock.now(),
+        };
+        change_audited(store, &bench.log, ctx, (changes, event)).await
+    }
+
+    #[actix::test]
+    async fn what_cannot_be_accounted_for_is_not_changed() {
+        for class in [AuditClass::Link, AuditClass::Key, AuditClass::Admin] {
+            let (store, bench) = (MemoryStore::new(), Bench::on_a_full_disk());
+            let refused = create(&store, &bench, class).await;
+            assert!(matches!(refused, Err(Stepped::Stop(Refusal::Unavailable))));
+            assert_eq!(store.read(row().table, &row().key).await.unwrap(), None);
+        }
+    }
+
+    #[actix::test]
+    async fn an_entry_whose_change_failed_is_taken_back() {
+        let (store, bench) = (MemoryStore::new(), Bench::new());
+        create(&store, &bench, AuditClass::Link).await.unwrap();
+        let again = create(&store, &bench, AuditClass::Link).await;
+        assert!(matches!(again, Err(Stepped::Again)));
+        assert_eq!(bench.outcomes(), ["ok", "ok", "not-done"]);
+        // A browser step that failed was never written.
+        let again = create(&store, &bench, AuditClass::Browser).await;
+        assert!(matches!(again, Err(Stepped::Again)));
+        assert_eq!(bench.outcomes().len(), 3);
+    }
+
+    #[actix::test]
+    async fn what_the_store_cannot_say_is_not_called_undone() {
+        let (store, bench) = (MemoryStore::new(), Bench::new());
+        store.close().await.unwrap();
+        assert!(create(&store, &bench, AuditClass::Link).await.is_err());
+        assert_eq!(bench.outcomes(), ["ok", "not-known"]);
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext as _, Context, Handler, Message, ResponseFuture};
-use domain::{BrowserFlow, RequestId, Stage, Timestamp};
+use domain::{BrowserFlow, Digest, Elicitation, RequestId, Stage, Timestamp};
 use storage::{Row, StoreError, Table};
 
 use crate::core::Core;
 use crate::doors::{Ctx, Refusal};
 use crate::flows::{elicit, pending};
-use crate::rows::{self, Changes, Due, RowKey};
+use crate::rows::{self, Changes, Due, LiveList, RepeatRow, RowKey, Stored};
 use crate::supervise::{Slot, Stage as Arbiter, finished};
 
 /// Schedules sweeps. Owns only the fact that one is running.
@@ -46,7 +46,7 @@ impl Handler<Sweep> for Janitor {
         self.running = true;
         let (core, own) = (Arc::clone(&self.core), ctx.address());
         Box::pin(async move {
-            let flow = core.io.spawn({
+            let flow = core.start({
                 let core = Arc::clone(&core);
                 async move { sweep(&core).await }
             });
@@ -157,7 +157,8 @@ async fn handle(core: &Core, ctx: Ctx, due: Due) -> Result<(), Refusal> {
         Due::Pending(flow) => again_on_conflict(|| pending::expire_pending(core, ctx, flow)).await,
         Due::Session(hash) => forget(core, rows::keys::session(&hash)).await,
         Due::UsedLogin(hash) => forget(core, rows::keys::used_login(&hash)).await,
-        Due::Elicitation(id) => finish_elicitation(core, ctx, id).await,
+        Due::Elicitation(id) => again_on_conflict(|| finish_elicitation(core, ctx, id)).await,
+        Due::Repeat(hash) => forget_repeat(core, ctx, &hash).await,
     }
 }
 
@@ -195,6 +196,7 @@ async fn finish_elicitation(
         changes.delete(rows::keys::flow(flow), stored.revision);
     }
     remove(core, &mut changes, rows::keys::ticket(&facts.ticket)).await?;
+    forget_live(core, ctx, &mut changes, &facts).await?;
     if forgotten.passed(ctx.now) {
         changes.delete(rows::keys::elicitation(id), row.revision);
     } else {
@@ -210,6 +212,44 @@ async fn finish_elicitation(
         .await?;
     }
     Ok(changes.commit(&*core.store).await?)
+}
+
+/// Takes an elicitation out of its person's list of live ones; an empty list goes.
+async fn forget_live(
+    core: &Core,
+    ctx: Ctx,
+    changes: &mut Changes,
+    ended: &Elicitation,
+) -> Result<(), StoreError> {
+    let at = rows::keys::live(&ended.tenant, &ended.server, &ended.pseudonym);
+    let Some(Stored {
+        value: mut list,
+        revision,
+    }) = rows::load::<LiveList>(&*core.store, &at).await?
+    else {
+        return Ok(());
+    };
+    let shorter = list.forget(ended.id, ctx.now);
+    if list.elicitations.is_empty() {
+        changes.delete(at, revision);
+    } else if shorter {
+        changes.put(at, revision, &list);
+    }
+    Ok(())
+}
+
+/// A key that was used again after its time has a later entry in the index.
+async fn forget_repeat(core: &Core, ctx: Ctx, hash: &Digest) -> Result<(), Refusal> {
+    let at = rows::keys::repeat(hash);
+    let kept = rows::load::<RepeatRow>(&*core.store, &at).await?;
+    match kept.filter(|kept| kept.value.ends.passed(ctx.now)) {
+        Some(kept) => {
+            let mut changes = Changes::default();
+            changes.delete(at, kept.revision);
+            Ok(changes.commit(&*core.store).await?)
+        }
+        None => Ok(()),
+    }
 }
 
 async fn forget(core: &Core, at: RowKey) -> Result<(), Refusal> {

@@ -7,6 +7,7 @@ mod server;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
 use domain::{
@@ -16,6 +17,7 @@ use domain::{
 use secret::Entropy;
 use storage::{Health, Holder, Store};
 use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 use url::Url;
 
 use crate::audit::{AuditError, AuditLog};
@@ -103,6 +105,7 @@ impl Vault {
             audit,
             polls: Polls::default(),
             io: parts.io,
+            flows: TaskTracker::new(),
             public_url: parts.public_url,
             holder: Holder(holder),
         });
@@ -153,11 +156,25 @@ impl Vault {
         self.elicitations.drain();
     }
 
+    /// Waits until every flow that is under way has ended, at most `within`: a refresh that was begun is kept, a code that
+    /// was taken is exchanged. To be called when no more requests come in.
+    pub async fn flows_ended(&self, within: Duration) {
+        let flows = &self.core.flows;
+        flows.close();
+        if tokio::time::timeout(within, flows.wait()).await.is_err() {
+            tracing::error!(
+                flows = flows.len(),
+                "some flows did not end in time and are cut off"
+            );
+        }
+    }
+
     /// Closes the store after its last commit. Nothing can be committed afterwards.
     ///
     /// # Errors
     /// What the store says.
     pub async fn close(&self) -> Result<(), storage::StoreError> {
+        self.core.audit.write_counted();
         self.core.store.close().await
     }
 

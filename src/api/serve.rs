@@ -7,6 +7,7 @@ use std::any::Any;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::time::Duration;
 
 use actix_web::dev::{Extensions, Server};
 use actix_web::rt::net::{TcpStream, UnixStream};
@@ -16,6 +17,8 @@ use actix_web::{App, HttpServer};
 use crate::crowd::{Caps, Crowd};
 use crate::limits::{HEAD_TIME, IDLE};
 
+/// How long a connection may linger after an answer that ends it: whoever goes on sending does not keep it.
+const LINGER: Duration = Duration::from_secs(2);
 /// How long running requests have when the process stops, seconds.
 const SHUTDOWN_S: u64 = 15;
 /// Connections at the admin socket: one operator, a few commands.
@@ -32,6 +35,7 @@ macro_rules! tuned {
             .workers($workers)
             .h1_allow_half_closed(false)
             .client_request_timeout(HEAD_TIME)
+            .client_disconnect_timeout(LINGER)
             .keep_alive(IDLE)
             .max_connections($connections)
             .shutdown_timeout(SHUTDOWN_S)

@@ -12,7 +12,7 @@ pub struct ApiSettings {
 }
 
 impl ApiSettings {
-    /// `public` is the public origin of the listener (`https://api.vault.example`), under which problem types live. Of the
+    /// `public` is the installation's public origin (`https://connect.vault.example`), under which problem types are named. Of the
     /// registry only the names of each issuer's subject claims are kept: an asserted subject names the same ones.
     pub fn new(public: &str, registry: &Registry) -> Self {
         let claims = |issuer: &domain::Issuer| (issuer.slug.clone(), issuer.subject_claims.clone());

@@ -9,8 +9,9 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::args::{Grants, Server};
+use super::output::say_surely;
 use super::{CommandError, hands, say};
-use crate::app::{build_vault, io_runtime, serve_admin_only};
+use crate::app::{IoRuntime, build_vault, serve_admin_only};
 use crate::config::Config;
 use crate::foundation::Foundation;
 
@@ -36,7 +37,9 @@ pub(super) fn server(config: &Config, what: Server) -> Result<(), CommandError> 
             say(&format!(
                 "A key for `{server}`, shown this once. Give it to the MCP server as a secret:"
             ));
-            say(&format!("  {}", text(&answer, "/secret")));
+            if say_surely(&format!("  {}", text(&answer, "/secret"))).is_err() {
+                return give_back(config, text(&answer, "/key/id"));
+            }
         }
         Server::RevokeKey { key } => say(&format!(
             "Key {key} is revoked; requests with it are refused from now on."
@@ -47,6 +50,14 @@ pub(super) fn server(config: &Config, what: Server) -> Result<(), CommandError> 
         Server::Enable { server } => say(&format!("Server `{server}` is enabled.")),
     }
     Ok(())
+}
+
+/// A key that could not be shown is nobody's key: it is revoked at once.
+fn give_back(config: &Config, id: &str) -> Result<(), CommandError> {
+    ask(config, &Method::DELETE, &format!("/v1/keys/{id}"))?;
+    Err(CommandError::Other(String::from(
+        "the key could not be printed, so it was revoked; run the command again",
+    )))
 }
 
 /// `strongroom grants …`.
@@ -72,7 +83,7 @@ pub(super) fn grants(config: &Config, what: Grants) -> Result<(), CommandError> 
         }
         Grants::Revoke { grant } => {
             let id: domain::GrantId = grant.parse().map_err(|_| {
-                CommandError::Other(format!("`{grant}` is not a grant id; they begin with gr_"))
+                CommandError::Usage(format!("`{grant}` is not a grant id; they begin with gr_"))
             })?;
             let answer = ask(config, &Method::DELETE, &format!("/v1/grants/{id}"))?;
             say(&serde_json::to_string_pretty(&answer).unwrap_or_default());
@@ -83,7 +94,7 @@ pub(super) fn grants(config: &Config, what: Grants) -> Result<(), CommandError> 
 
 fn slug(text: &str) -> Result<domain::ServerSlug, CommandError> {
     text.parse().map_err(|_| {
-        CommandError::Other(format!(
+        CommandError::Usage(format!(
             "`{text}` is not a server's slug; see `strongroom server list`"
         ))
     })
@@ -93,7 +104,7 @@ fn slug(text: &str) -> Result<domain::ServerSlug, CommandError> {
 fn key_id(text: &str) -> Result<&str, CommandError> {
     let plain = text.len() == 12 && text.bytes().all(|b| b.is_ascii_alphanumeric());
     plain.then_some(text).ok_or_else(|| {
-        CommandError::Other(String::from(
+        CommandError::Usage(String::from(
             "a key id has twelve letters and digits: those between `srk_` and the next `_`",
         ))
     })
@@ -108,7 +119,7 @@ fn ask(config: &Config, method: &Method, path: &str) -> Result<Value, CommandErr
         }
         let hands = hands()?;
         let foundation = Foundation::open(config, &hands).await?;
-        let io = io_runtime()?;
+        let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
         let own: PathBuf = config.data_dir.join("command.sock");
         let served = serve_admin_only(&vault, &config.public_origin(), &own)?;
@@ -122,7 +133,7 @@ fn ask(config: &Config, method: &Method, path: &str) -> Result<Value, CommandErr
         for arbiter in &arbiters {
             arbiter.stop();
         }
-        io.shutdown_background();
+        drop(io);
         answer
     })
 }

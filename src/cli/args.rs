@@ -55,7 +55,7 @@ pub(super) struct Dev {
     #[command(subcommand)]
     what: Option<DevWhat>,
     /// Port of the connect listener; the others follow it. 0 picks free ones.
-    #[arg(long, default_value_t = 7601)]
+    #[arg(long, global = true, default_value_t = 7601)]
     port: u16,
     /// Life of the practice provider's access tokens, in seconds.
     #[arg(long, default_value_t = 3600, value_name = "SECONDS")]

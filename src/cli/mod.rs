@@ -33,6 +33,9 @@ pub enum CommandError {
     /// The running vault refused, or cannot be reached (exit code 6).
     #[error("{0}")]
     Refused(String),
+    /// An argument that cannot be meant (exit code 2).
+    #[error("{0}")]
+    Usage(String),
     /// Something else (exit code 1).
     #[error("{0}")]
     Other(String),
@@ -42,6 +45,7 @@ impl CommandError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Other(_) => 1,
+            Self::Usage(_) => 2,
             Self::Config(_) => 3,
             Self::Foundation(_) => 4,
             Self::Start(_) => 5,

@@ -5,7 +5,7 @@ use domain::AuditAction;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{CommandError, hands, say};
-use crate::app::{App, Sockets, build_vault, io_runtime};
+use crate::app::{App, IoRuntime, Sockets, build_vault};
 use crate::config::Config;
 use crate::foundation::{Foundation, Hands};
 use crate::telemetry::{self, Format};
@@ -15,7 +15,7 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
     let hands = hands()?;
     System::new().block_on(async {
         let foundation = Foundation::create(config, &hands).await?;
-        let io = io_runtime()?;
+        let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
         let audit = |error: actors::AuditError| CommandError::Start(error.into());
         vault
@@ -33,7 +33,7 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
         for arbiter in &arbiters {
             arbiter.stop();
         }
-        io.shutdown_background();
+        drop(io);
         say(&format!("Set up in {}.", config.data_dir.display()));
         say(&format!(
             "The key file {} opens it. Keep a copy of the file apart from backups of the data.",

@@ -96,6 +96,10 @@ fn place_and_advice(fault: &RegistryFault, declared: &Declared) -> (String, Stri
             format!("issuer.{other}.url"),
             "Keep one of the two, or put them into different tenants.".into(),
         ),
+        RegistryFault::SameResource { other, .. } => (
+            format!("server.{other}.resource"),
+            "Give each server the resource identifier that is its own, or declare it once.".into(),
+        ),
         RegistryFault::Claims(slug) => (
             format!("issuer.{slug}.subject_claims"),
             "Write as many ID token claims as subject claims, in the same order.".into(),

@@ -103,9 +103,11 @@ impl MacKey {
         LookupHash(self.tag(&[label.as_str().as_bytes()], value))
     }
 
-    /// HMAC over the whole text of the key.
-    pub fn server_key_hash(&self, key: &ServerKeyText) -> ServerKeyHash {
-        ServerKeyHash(self.tag(&[], key.as_str().as_bytes()))
+    /// HMAC over LP("server key") ‖ LP(owner) ‖ the whole text of the key. `owner` is the slug of the server that the key
+    /// belongs to, or empty for an admin key; so a row that is moved to another owner no longer matches its key.
+    pub fn server_key_hash(&self, key: &ServerKeyText, owner: &str) -> ServerKeyHash {
+        let fields: [&[u8]; 2] = [b"server key", owner.as_bytes()];
+        ServerKeyHash(self.tag(&fields, key.as_str().as_bytes()))
     }
 
     /// HMAC over LP("user") ‖ LP(tenant) ‖ LP(issuer slug) ‖ LP(issuer URL) ‖ LP(subject bytes).

@@ -247,19 +247,20 @@ impl Keyring {
             .map(move |key| key.lookup_hash(label, value))
     }
 
-    /// What storage keeps instead of a new server key: the active key's hash.
-    pub fn server_key_hash(&self, key: &ServerKeyText) -> ServerKeyHash {
-        self.server_key.active.server_key_hash(key)
+    /// What storage keeps instead of a new server key: the active key's hash; see [`MacKey::server_key_hash`].
+    pub fn server_key_hash(&self, key: &ServerKeyText, owner: &str) -> ServerKeyHash {
+        self.server_key.active.server_key_hash(key, owner)
     }
 
-    /// Under which hashes a presented server key may stand.
+    /// Under which hashes a presented server key of this owner may stand.
     pub fn server_key_candidates(
         &self,
         key: &ServerKeyText,
+        owner: &str,
     ) -> impl Iterator<Item = ServerKeyHash> {
         self.server_key
             .all()
-            .map(move |mac| mac.server_key_hash(key))
+            .map(move |mac| mac.server_key_hash(key, owner))
     }
 
     /// Stands for a person; see [`MacKey::pseudonym`].

@@ -100,8 +100,7 @@ async fn practise(
         link: &link,
     };
     if let Some(path) = write {
-        std::fs::write(&path, notes.json())
-            .map_err(|error| CommandError::Other(format!("{}: {error}", path.display())))?;
+        write_private(&path, &notes.json())?;
     }
     notes.print();
     crate::cli::until_told()
@@ -126,6 +125,21 @@ async fn server_key(app: &App) -> Result<zeroize::Zeroizing<String>, CommandErro
         .await
         .map_err(|refusal| CommandError::Other(refusal.to_string()))?;
     Ok(key.text)
+}
+
+/// Writes a file for its owner alone: it holds a server key.
+fn write_private(path: &std::path::Path, text: &str) -> Result<(), CommandError> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let named = |error: std::io::Error| CommandError::Other(format!("{}: {error}", path.display()));
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(named)?;
+    file.write_all(text.as_bytes()).map_err(named)
 }
 
 /// Plays the MCP server once, over the wire: asks for Alice's credential and gets a link.

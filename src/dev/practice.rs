@@ -78,6 +78,7 @@ impl Practice {
         let issuer = LabConfig {
             addr: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), ports.issuer),
             audience: RESOURCE.to_owned(),
+            access_token_life: 3600, // as long as somebody may take to read on
             clients: vec![LabClient::basic(
                 "strongroom",
                 SECRET,

@@ -44,11 +44,6 @@ impl Notes<'_> {
         let (api, port) = (self.addresses.api, self.addresses.connect.port());
         let provider = self.practice.provider.base_url();
         let (key, link) = (self.key, self.link);
-        let flag = if port == 7601 {
-            String::new()
-        } else {
-            format!(" --port {port}")
-        };
         say(&format!(
             r#"
   PRACTICE ONLY. This vault is for trying things on this machine. It listens on loopback, its people are
@@ -58,13 +53,16 @@ impl Notes<'_> {
   vault, for MCP servers  http://{api}
   practice issuer         {issuer}   (where Alice and Bob sign in)
   practice provider       {provider}   (what they connect: a few notes)
+  subject tokens          http://{desk}/token/alice
 
   1. Play the MCP server: ask for Alice's credential. (In another terminal.)
 
-     TOKEN=$({program} dev token alice{flag})
+     export STRONGROOM_KEY={key}
+     TOKEN=$({ask})
      curl -s http://{api}/v1/ensure \
-       -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \
-       -d '{{"provider":"practice","scopes":["notes.read"],"subject_token":"'$TOKEN'"}}'
+       -H "Authorization: Bearer $STRONGROOM_KEY" -H 'Content-Type: application/json' \
+       -d '{{"provider":"practice","scopes":["notes.read"],"subject_token":"'"$TOKEN"'",
+            "mcp":{{"protocol_version":"2025-11-25","client_capabilities":{{"elicitation":{{"url":{{}}}}}}}}}}'
 
      The answer has "status":"elicit" and a connect_url.
 
@@ -78,8 +76,22 @@ impl Notes<'_> {
      curl -s {provider}/api/notes -H 'Authorization: Bearer prac_at_...'
 "#,
             issuer = self.practice.issuer.base_url(),
-            program = program(),
+            ask = self.ask_for_token(),
+            desk = self.desk,
         ));
+    }
+}
+
+impl Notes<'_> {
+    /// How to get a subject token: by this program, or, where the desk is not at its usual distance, from the desk itself.
+    fn ask_for_token(&self) -> String {
+        match self.addresses.connect.port() {
+            7601 => format!("{} dev token alice", program()),
+            port if port.checked_add(3) == Some(self.desk.port()) => {
+                format!("{} dev token alice --port {port}", program())
+            }
+            _ => format!("curl -s http://{}/token/alice", self.desk),
+        }
     }
 }
 

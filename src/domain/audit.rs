@@ -96,6 +96,8 @@ pub enum AuditAction {
     VaultCreated,
     /// The vault was started.
     VaultStarted,
+    /// Browser entries of nobody known that were counted instead of written, because there were too many of them.
+    RefusalsCounted,
 }
 
 /// Who acted.
@@ -164,6 +166,9 @@ pub struct AuditAbout {
     /// Public id of a server key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<Box<str>>,
+    /// How many events this entry stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// HTTP request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,

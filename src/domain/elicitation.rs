@@ -153,6 +153,11 @@ pub struct LiveElicitation {
 #[error("the elicitation is no longer live")]
 pub struct NotLive;
 
+/// A proof was handed over that is about another elicitation; a fault of ours, and nothing moves on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the proof is about another elicitation")]
+pub struct OtherElicitation;
+
 impl Elicitation {
     /// Life from creation.
     pub const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -214,36 +219,66 @@ impl LiveElicitation {
         &self.elicitation
     }
 
-    /// The right person is signed in.
-    #[must_use]
-    pub fn signed_in(mut self, _person: &crate::SamePerson, now: Timestamp) -> Elicitation {
-        if self.elicitation.state == ElicitationState::Issued {
-            self.elicitation.state = ElicitationState::SignedIn;
-            self.elicitation.finished_step(now);
+    /// Whether a proof of the browser is about this very elicitation.
+    fn only(self, about: ElicitationId) -> Result<Self, OtherElicitation> {
+        if about == self.elicitation.id {
+            Ok(self)
+        } else {
+            Err(OtherElicitation)
         }
-        self.elicitation
+    }
+
+    /// The right person is signed in.
+    ///
+    /// # Errors
+    /// [`OtherElicitation`].
+    pub fn signed_in(
+        self,
+        person: &crate::SamePerson,
+        now: Timestamp,
+    ) -> Result<Elicitation, OtherElicitation> {
+        let Self { mut elicitation } = self.only(person.elicitation())?;
+        if elicitation.state == ElicitationState::Issued {
+            elicitation.state = ElicitationState::SignedIn;
+            elicitation.finished_step(now);
+        }
+        Ok(elicitation)
     }
 
     /// The right person said yes.
-    #[must_use]
-    pub fn consented(mut self, _consent: &crate::ConsentGiven, now: Timestamp) -> Elicitation {
-        self.elicitation.state = ElicitationState::Consented;
-        self.elicitation.finished_step(now);
-        self.elicitation
+    ///
+    /// # Errors
+    /// [`OtherElicitation`].
+    pub fn consented(
+        self,
+        consent: &crate::ConsentGiven,
+        now: Timestamp,
+    ) -> Result<Elicitation, OtherElicitation> {
+        let Self { mut elicitation } = self.only(consent.elicitation())?;
+        elicitation.state = ElicitationState::Consented;
+        elicitation.finished_step(now);
+        Ok(elicitation)
     }
 
-    /// The right person confirmed the account; it is over.
-    #[must_use]
-    pub fn completed(mut self, _confirmed: &crate::Confirmed, grant: GrantId) -> Elicitation {
-        self.elicitation.state = ElicitationState::Completed { grant };
-        self.elicitation
+    /// The right person confirmed the account, and the grant that was pending is theirs; it is over.
+    ///
+    /// # Errors
+    /// [`OtherElicitation`].
+    pub fn completed(self, confirmed: &crate::Confirmed) -> Result<Elicitation, OtherElicitation> {
+        let Self { mut elicitation } = self.only(confirmed.elicitation())?;
+        let grant = confirmed.grant();
+        elicitation.state = ElicitationState::Completed { grant };
+        Ok(elicitation)
     }
 
     /// The right person said no; it is over.
-    #[must_use]
-    pub fn declined(mut self, _person: &crate::SamePerson) -> Elicitation {
-        self.elicitation.state = ElicitationState::Declined;
-        self.elicitation
+    ///
+    /// # Errors
+    /// [`OtherElicitation`].
+    pub fn declined(self, person: &crate::SamePerson) -> Result<Elicitation, OtherElicitation> {
+        let Self { mut elicitation } = self.only(person.elicitation())?;
+        elicitation.state = ElicitationState::Declined;
+        Ok(elicitation)
     }
 
     /// The person said no in the MCP client; it is over.
@@ -304,3 +339,6 @@ impl ElicitationOwner {
         &self.identity
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,7 +95,7 @@ pub struct ScopeInfo {
     pub words: Option<Box<str>>,
 }
 
-/// Whether the leaving page goes on by itself.
+/// Whether an authorization code is bound to the one who asked for it by a proof key (PKCE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pkce {
     /// S256 on every request, which is the rule (RFC 7636, RFC 9700 section 2.1.1).
@@ -123,7 +123,8 @@ pub struct Provider {
     pub scope_joiner: Box<str>,
     /// Every scope that a server may be allowed.
     pub scopes: Vec<ScopeInfo>,
-    /// Scopes requested besides those of the server (for example `offline_access`); not shown to servers.
+    /// Scopes requested besides those of the server (for example `offline_access`). Our pages do not list them as the
+    /// server's wish; once granted they stand among a grant's scopes, where servers see them.
     pub extra_scopes: ScopeSet,
     /// Static parameters of the authorization request. Never one of the protocol's own.
     pub authorize_extra: Vec<(Box<str>, Box<str>)>,

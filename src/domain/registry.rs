@@ -116,6 +116,16 @@ pub enum RegistryFault {
         /// The second.
         other: Box<str>,
     },
+    /// Two servers of one issuer have the same resource, so a token for one would be good for the other.
+    #[error(
+        "servers `{one}` and `{other}` have the same issuer and resource; a token for one would be good for the other"
+    )]
+    SameResource {
+        /// The first.
+        one: Box<str>,
+        /// The second.
+        other: Box<str>,
+    },
     /// The two claim lists of an issuer do not match, or are empty or too long.
     #[error(
         "issuer `{0}`: subject_claims and id_token_claims name the same number of claims, 1 to 4"
@@ -242,6 +252,17 @@ impl Registry {
             kind,
             other: other.into(),
         };
+        let twin = self.servers.values().find(|twin| {
+            twin.slug < server.slug
+                && twin.issuer == server.issuer
+                && twin.resource == server.resource
+        });
+        if let Some(twin) = twin {
+            faults.push(RegistryFault::SameResource {
+                one: twin.slug.as_str().into(),
+                other: name.into(),
+            });
+        }
         match self.issuers.get(&server.issuer) {
             None => faults.push(missing("server", name, "issuer", server.issuer.as_str())),
             Some(issuer) if issuer.tenant != server.tenant => {

@@ -58,12 +58,13 @@ pub enum AnswerRefused {
     /// `token_type` is neither absent nor Bearer.
     #[error("the provider answered a token type that is not Bearer")]
     TokenType,
-    /// The token is empty, too long, or not printable ASCII.
+    /// A token is empty or not printable ASCII, or the tokens are too long together.
     #[error("the provider answered a token that cannot be sent in a header")]
     Token,
 }
 
-/// Longest token that is kept.
+/// Most bytes of tokens that are kept of one answer, access and refresh token together: while nobody has confirmed them,
+/// both are in one row.
 pub const MAX_TOKEN: usize = 64 * 1024;
 
 impl ExchangedTokens {
@@ -85,11 +86,12 @@ impl ExchangedTokens {
             {
                 return Err(AnswerRefused::TokenType);
             }
+            let left = MAX_TOKEN.saturating_sub(answer.access.length());
             if !answer.access.fits_header(MAX_TOKEN)
                 || answer
                     .refresh
                     .as_ref()
-                    .is_some_and(|token| !token.fits_header(MAX_TOKEN))
+                    .is_some_and(|token| !token.fits_header(left))
             {
                 return Err(AnswerRefused::Token);
             }
@@ -104,5 +106,39 @@ impl ExchangedTokens {
             scopes: answer.scopes.unwrap_or_else(|| asked.clone()),
             account: answer.account,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(access: usize, refresh: usize) -> Result<(), AnswerRefused> {
+        let answer = TokenAnswer {
+            access: AccessToken::new("a".repeat(access)),
+            refresh: Some(RefreshToken::new("r".repeat(refresh))),
+            token_type: None,
+            expires_in: None,
+            scopes: None,
+            account: None,
+        };
+        let now = Timestamp::from_seconds(1);
+        ExchangedTokens::check(answer, &ScopeSet::default(), None, now).map(|_| ())
+    }
+
+    #[test]
+    fn both_tokens_together_fit_into_one_row() {
+        assert_eq!(judged(MAX_TOKEN / 2, MAX_TOKEN / 2), Ok(()));
+        assert_eq!(judged(MAX_TOKEN - 1, 1), Ok(()));
+        for (access, refresh) in [
+            (MAX_TOKEN / 2, MAX_TOKEN / 2 + 1),
+            (MAX_TOKEN, 1),
+            (1, MAX_TOKEN),
+            (MAX_TOKEN + 1, 0),
+            (0, 1),
+            (1, 0),
+        ] {
+            assert_eq!(judged(access, refresh), Err(AnswerRefused::Token));
+        }
     }
 }

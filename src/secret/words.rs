@@ -31,6 +31,12 @@ macro_rules! words {
                 (1..=longest).contains(&word.len()) && word.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
             }
 
+            /// Number of bytes, which is no secret: whoever watches the line sees it.
+            #[must_use]
+            pub fn length(&self) -> usize {
+                self.reveal().len()
+            }
+
             /// Whether both are the same word, in time that depends only on the lengths.
             #[must_use]
             pub fn ct_eq(&self, other: &Self) -> bool {

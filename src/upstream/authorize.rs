@@ -15,7 +15,8 @@ pub struct LoginRequest<'a> {
     pub nonce: &'a Nonce,
     /// The S256 challenge of the PKCE verifier; see [`code_challenge`].
     pub code_challenge: &'a str,
-    /// Whether the person is asked to sign in anew, whoever is signed in at the issuer (`prompt=login`).
+    /// Whether the person is asked to sign in anew, whoever is signed in at the issuer (`prompt=login`; `max_age=0` makes the
+    /// issuer say in `auth_time` that it did so).
     pub fresh: bool,
 }
 
@@ -76,7 +77,9 @@ pub(crate) fn login_url(
         .append_pair("code_challenge", request.code_challenge)
         .append_pair("code_challenge_method", "S256");
     if request.fresh {
-        url.query_pairs_mut().append_pair("prompt", "login");
+        url.query_pairs_mut()
+            .append_pair("prompt", "login")
+            .append_pair("max_age", "0");
     }
     url
 }
@@ -198,11 +201,13 @@ mod tests {
         assert_eq!(value(&url, "scope").as_deref(), Some("openid profile"));
         assert_eq!(value(&url, "nonce").as_deref(), Some("n"));
         assert_eq!(value(&url, "prompt"), None);
+        assert_eq!(value(&url, "max_age"), None);
         let fresh = LoginRequest {
             fresh: true,
             ..request
         };
         let url = login_url(&endpoint, &issuer, &back, &fresh);
         assert_eq!(value(&url, "prompt").as_deref(), Some("login"));
+        assert_eq!(value(&url, "max_age").as_deref(), Some("0"));
     }
 }

@@ -44,7 +44,7 @@ from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import CallToolResult, ElicitRequestURLParams, InputRequiredResult, TextContent
 
 ELICITATION_LIFE = 30 * 60  # seconds; the hard end of an elicitation, hence of its request state
-CALL_TIMEOUT = 65  # seconds; `ensure` may wait 55
+CALL_TIMEOUT = 65  # seconds; looking at an elicitation may wait 55
 
 Answer = CallToolResult | InputRequiredResult
 
@@ -89,6 +89,15 @@ class Vault:
         self._http = httpx2.AsyncClient(
             base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=CALL_TIMEOUT, trust_env=False
         )
+
+    async def until_ended(self, elicitation: str) -> None:
+        """Waits until the user has finished in the browser, for at most three long looks."""
+        token = get_access_token()
+        headers = {"Subject-Token": token.token if token else ""}
+        for _look in range(3):
+            answer = await self._http.get(f"/v1/elicitations/{elicitation}?wait=55", headers=headers)
+            if answer.status_code != 200 or answer.json()["state"] not in ("issued", "signed_in", "consented"):
+                return
 
     async def ensure(
         self, ctx: Context, digest: str, request_state: str | None, input_responses: dict[str, Any] | None
@@ -142,15 +151,13 @@ async def fetch_notes(api: str, credential: dict[str, Any]) -> CallToolResult:
 
 
 async def push_and_ask_again(ctx: Context, vault: Vault, digest: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """2025-11-25 with a session: sends `elicitation/create` ourselves, then lets the vault wait for the browser."""
+    """2025-11-25 with a session: sends `elicitation/create` ourselves, then waits at the vault for the browser."""
     asked = answer["payloads"]["elicitation_create"]
     said = await ctx.elicit_url(asked["message"], asked["url"], asked["elicitationId"])
     state, responses = answer["request_state"], {f"connect:{vault.provider}": {"action": said.action}}
-    for _round in range(3):
-        answer = await vault.ensure(ctx, digest, state, responses)
-        if answer["status"] not in ("elicit", "waiting"):
-            break
-        state, responses = answer.get("request_state", state), None
+    if said.action == "accept":  # which only says that the client opened the link
+        await vault.until_ended(asked["elicitationId"])
+    answer = await vault.ensure(ctx, digest, state, responses)
     if answer["status"] == "connected":
         await ctx.session.send_elicit_complete(asked["elicitationId"])
     return answer

@@ -9,6 +9,8 @@ mod access;
 
 #[cfg(test)]
 mod flow;
+#[cfg(test)]
+mod mended;
 
 #[cfg(test)]
 mod story;

@@ -155,7 +155,7 @@ def run_hash(case: dict) -> str:
         case "account":
             data = fields("account", "tenant", "provider", "provider_url", "account")
         case "server_key":
-            data = server_key(case["class"], case["text"])
+            data = fields("server key", "owner") + server_key(case["class"], case["text"])
         case "csrf":
             data = lp(bytes.fromhex(case["flow"])) + lp(case["action"].encode()) + struct.pack(">Q", case["version"])
             return base64.urlsafe_b64encode(mac(key, data)).decode().rstrip("=")

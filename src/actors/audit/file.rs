@@ -196,6 +196,21 @@ mod tests {
     use super::*;
     use domain::{AuditAbout, AuditAction, AuditClass, Principal};
 
+    impl AuditFile {
+        /// A log over any file, such as one whose disk is full.
+        pub(in crate::audit) fn over(file: File) -> Self {
+            Self {
+                sync: file.try_clone().unwrap(),
+                head: Mutex::new(Head {
+                    file,
+                    next: 1,
+                    previous: hex(&[0; 32]),
+                    broken: false,
+                }),
+            }
+        }
+    }
+
     fn event() -> AuditEvent {
         AuditEvent {
             class: AuditClass::Release,

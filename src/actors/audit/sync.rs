@@ -97,12 +97,16 @@ impl SyncHandle {
     }
 
     /// Waits until everything appended so far is on the disk.
+    ///
+    /// # Errors
+    /// [`Refusal::Unavailable`], also when the disk takes too long: the entry is in the file, so nobody may be told that
+    /// nothing was changed, as [`Refusal::Busy`] would.
     pub(super) async fn wait(&self) -> Result<(), Refusal> {
-        match self.slot.ask(Sync, WAIT).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Refusal::Unavailable),
-            Err(refusal) => Err(refusal),
+        if matches!(self.slot.ask(Sync, WAIT).await, Ok(true)) {
+            return Ok(());
         }
+        tracing::error!("the audit log is not on the disk in time; nothing is answered");
+        Err(Refusal::Unavailable)
     }
 }
 

@@ -341,11 +341,12 @@ pub trait BrowserDoor: Send + Sync + 'static {
         form: PostedForm,
     ) -> Answer<'a, Posted>;
 
-    /// Ends the session of this browser. The flow, if any, stays.
+    /// Ends the session of this browser. The flow whose page was left by it stays. The caller touches cookies only when the
+    /// form was taken.
     fn sign_out<'a>(
         &'a self,
         ctx: Ctx,
-        flow: Option<BrowserFlowId>,
+        flow: BrowserFlowId,
         cookies: &'a Cookies,
         form: PostedForm,
     ) -> Answer<'a, Posted>;

@@ -185,7 +185,7 @@ pub struct RevocationReceipt {
     pub provider: ProviderRevocation,
 }
 
-/// What a provider said to a revocation.
+/// What became of a revocation at the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderRevocation {
     /// It confirmed.
@@ -194,6 +194,10 @@ pub enum ProviderRevocation {
     NoEndpoint,
     /// It did not confirm.
     Failed,
+    /// It was not told: another grant of the person may hang on the same authorization, which one token would end.
+    KeptForOtherGrant,
+    /// There was no token left to tell it about, or it is not declared any more.
+    NothingToRevoke,
 }
 
 /// The door of the api listener.

@@ -254,7 +254,7 @@ async fn settle(
     })
 }
 
-/// Spends `state` and exchanges the code, detached from the request.
+/// Spends `state` and exchanges the code, in one flow that ends even when the browser goes away between the two.
 async fn take(
     core: &Arc<Core>,
     desks: &Desks,
@@ -268,17 +268,12 @@ async fn take(
     }
     let permit = desks.provider(&walk.declared.provider.slug).await?;
     let entry = entry(core, &walk, AuditAction::ProviderReturned, "ok");
-    let flow = settle(
-        core,
-        ctx,
-        &walk,
-        (Stage::Exchanging { since: ctx.now }, entry),
-    )
-    .await?;
     let work = Arc::clone(core);
-    let done = core.detached(async move {
+    core.detached(async move {
         let _permit = permit;
-        exchange::exchange(&work, ctx, &walk, (flow, returned, code)).await
-    });
-    Ok(done.await?)
+        let step = (Stage::Exchanging { since: ctx.now }, entry);
+        let flow = settle(&work, ctx, &walk, step).await?;
+        Ok(exchange::exchange(&work, ctx, &walk, (flow, returned, code)).await?)
+    })
+    .await
 }

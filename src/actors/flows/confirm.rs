@@ -8,14 +8,14 @@ use domain::{
     GrantKey, GrantStatus, Pending, Provider, SamePerson, Stage, TokenSlot, UserId,
 };
 use storage::Revision;
-use upstream::{RevokeOutcome, TokenToRevoke};
 
 use super::audit_trail::{about_elicitation, about_grant, event};
 use super::consent::{Admitted, admit, forget_state, tick, touch_session};
+use super::revocation::{self, Authorization, OwnedToken};
 use super::walk::Walk;
 use super::{grants, page, people};
 use crate::core::Core;
-use crate::doors::{Cookies, Ctx, Posted, PostedForm, Refusal};
+use crate::doors::{Cookies, Ctx, Posted, PostedForm, ProviderRevocation, Refusal};
 use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Stored};
 use crate::sealing::{DataKey, POLICY_VERSION, PendingTokens, TokenRecord, TokenToSeal, main_slot};
@@ -85,6 +85,12 @@ async fn activate(
     let tokens = core.open_pending(&owner, facts, pending)?;
     let grant = new_grant(ctx, facts, pending, &owner);
     let before = grants::by_key(core, &grant.key()).await?;
+    if before
+        .as_ref()
+        .is_some_and(|before| before.value.id == grant.id)
+    {
+        return Ok(()); // the same yes, sent twice: the other one was faster
+    }
     let replaced = replaced_token(core, &owner, before.as_ref(), pending).await;
     let mut changes = Changes::default();
     if let Some(before) = &before {
@@ -104,7 +110,7 @@ async fn activate(
         rows::keys::grant(&grant.key()).key,
     );
     add_records(core, &mut changes, &owner, (&grant, &tokens))?;
-    let completed = live.completed(confirmed, grant.id);
+    let completed = live.completed(confirmed).map_err(|_| Refusal::Internal)?;
     changes.put(
         rows::keys::elicitation(completed.id),
         walk.elicitation.revision,
@@ -125,17 +131,14 @@ async fn activate(
     let Some((before, token)) = before.zip(replaced) else {
         return Ok(());
     };
-    let provider = &walk.declared.provider;
-    if let RevokeOutcome::Failed(failure) = core
-        .upstream
-        .revoke(provider, token.as_request(), core.now())
-        .await
-    {
-        tracing::warn!(grant.id = %before.value.id, %failure, "the provider did not confirm a revocation");
-    }
+    let told = revocation::tell(core, Authorization::of_grant(&before.value), Some(token)).await;
+    let outcome = match told {
+        ProviderRevocation::KeptForOtherGrant => revocation::outcome(told),
+        _ => "replaced",
+    };
     let what = (AuditClass::Link, AuditAction::GrantRevoked);
     let who = (core.by_person(session), about_grant(&before.value));
-    core.audited_as(ctx, what, "replaced", who).await
+    core.audited_as(ctx, what, outcome, who).await
 }
 
 /// A token of the account that is replaced, to tell the provider once the new one is connected. The same account connected
@@ -145,15 +148,14 @@ async fn replaced_token(
     owner: &DataKey,
     before: Option<&Stored<Grant>>,
     pending: &Pending,
-) -> Option<grants::OwnedToken> {
+) -> Option<OwnedToken> {
     let before = &before?.value;
     let other =
         before.account.is_some() && pending.account.is_some() && before.account != pending.account;
     if !other {
         return None;
     }
-    // A token that cannot be opened any more cannot be revoked either, and must not stand in the way of a new one.
-    grants::token_to_revoke(core, before, owner)
+    revocation::token_of(core, before, owner)
         .await
         .unwrap_or_default()
 }
@@ -246,7 +248,7 @@ async fn end_declined(
 ) -> Result<(), Refusal> {
     let facts = &walk.elicitation.value;
     let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
-    let declined = live.declined(person);
+    let declined = live.declined(person).map_err(|_| Refusal::Internal)?;
     let pending = take_pending(core, walk).await?;
     let mut changes = Changes::default();
     changes.put(
@@ -309,51 +311,37 @@ async fn start_over(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
     destroyed(core, ctx, walk, pending).await
 }
 
+/// What was pending in a flow and is not wanted: its account and, if they open, its tokens.
+type Unwanted = (Option<domain::Digest>, Option<PendingTokens>);
+
 /// Opens what is pending in a flow, to tell the provider once the row is gone.
-async fn take_pending(core: &Core, walk: &Walk) -> Result<Option<PendingTokens>, Refusal> {
+async fn take_pending(core: &Core, walk: &Walk) -> Result<Option<Unwanted>, Refusal> {
     let Stage::AwaitingConfirm { pending } = &walk.flow.value.stage else {
         return Ok(None);
     };
-    let owner = people::find_or_create(core, walk.owner.identity()).await?;
-    core.open_pending(&owner, &walk.elicitation.value, pending)
-        .map(Some)
+    let facts = &walk.elicitation.value;
+    let owner = revocation::opened(people::find_or_create(core, walk.owner.identity()).await)?;
+    let tokens = match owner {
+        Some(owner) => revocation::opened(core.open_pending(&owner, facts, pending))?,
+        None => None,
+    };
+    Ok(Some((pending.account, tokens)))
 }
 
 async fn destroyed(
     core: &Core,
     ctx: Ctx,
     walk: &Walk,
-    pending: Option<PendingTokens>,
+    pending: Option<Unwanted>,
 ) -> Result<(), Refusal> {
-    let Some(tokens) = pending else { return Ok(()) };
-    let outcome = revoke_pending(core, &walk.declared.provider, &tokens).await;
+    let Some((account, tokens)) = pending else {
+        return Ok(());
+    };
+    let facts = &walk.elicitation.value;
+    let told = revocation::tell_pending(core, facts, account, tokens).await;
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let who = (
-        core.by_person(session),
-        about_elicitation(&walk.elicitation.value),
-    );
-    core.audited_as(
-        ctx,
-        (AuditClass::Link, AuditAction::PendingDestroyed),
-        outcome,
-        who,
-    )
-    .await
-}
-
-/// Tells the provider that tokens nobody confirmed are not wanted. One try; the tokens are gone here either way.
-pub(crate) async fn revoke_pending(
-    core: &Core,
-    provider: &Provider,
-    tokens: &PendingTokens,
-) -> &'static str {
-    let token = tokens.refresh.as_ref().map_or(
-        TokenToRevoke::Access(&tokens.access),
-        TokenToRevoke::Refresh,
-    );
-    match core.upstream.revoke(provider, token, core.now()).await {
-        RevokeOutcome::Revoked => "revoked",
-        RevokeOutcome::NoEndpoint => "no-revocation-endpoint",
-        RevokeOutcome::Failed(_) => "revocation-failed",
-    }
+    let what = (AuditClass::Link, AuditAction::PendingDestroyed);
+    let who = (core.by_person(session), about_elicitation(facts));
+    core.audited_as(ctx, what, revocation::outcome(told), who)
+        .await
 }

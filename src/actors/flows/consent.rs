@@ -119,7 +119,9 @@ async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Re
         verifier: core.seal_verifier(facts, flow.id, &new_verifier(core))?,
         since: ctx.now,
     };
-    let consented = live.consented(consent, ctx.now);
+    let consented = live
+        .consented(consent, ctx.now)
+        .map_err(|_| Refusal::Internal)?;
     let mut changes = Changes::default();
     forget_state(core, walk, &mut changes).await?;
     changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);

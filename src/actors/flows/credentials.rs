@@ -1,16 +1,15 @@
 //! Keys of servers and operators: made, shown once, checked on every call (C1), revoked.
 
-use std::sync::Arc;
-
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuthenticatedServer, CallerRefused, CallerState,
-    Principal, ServerSlug,
+    Principal, ServerSlug, TenantSlug,
 };
 use secret::{KeyClass, ServerKeyText};
+use storage::Revision;
 use zeroize::Zeroizing;
 
 use super::audit_trail::event;
-use crate::core::Core;
+use crate::core::{Core, Stepped, retrying};
 use crate::doors::{Ctx, KeyView, NewKey, Refusal};
 use crate::rows::{self, Changes, ServerKeyRow, ServerRow, Stored};
 
@@ -85,8 +84,13 @@ pub(crate) async fn authenticate_admin(core: &Core, ctx: Ctx, text: &str) -> Res
 fn hash_matches(core: &Core, key: &ServerKeyText, row: &ServerKeyRow) -> bool {
     let stored = crypto::ServerKeyHash::from_bytes(row.hash.0);
     core.keyring
-        .server_key_candidates(key)
+        .server_key_candidates(key, owner(row.server.as_ref()))
         .any(|hash| hash.ct_eq(&stored))
+}
+
+/// Whose key it is, as the keyed hash names them; nobody's slug is empty, so that stands for the operator.
+fn owner(server: Option<&ServerSlug>) -> &str {
+    server.map_or("", ServerSlug::as_str)
 }
 
 /// Makes a key for a server (or, without one, an admin key) and shows it once.
@@ -97,14 +101,6 @@ pub(crate) async fn new_key(
 ) -> Result<NewKey, Refusal> {
     if let Some(slug) = server {
         core.registry.server(slug).ok_or(Refusal::NotFound)?;
-        let live = keys_of(core, slug)
-            .await?
-            .iter()
-            .filter(|key| key.revoked.is_none())
-            .count();
-        if live >= LIVE_KEYS {
-            return Err(Refusal::KeyLimit);
-        }
     }
     let class = if server.is_some() {
         KeyClass::Server
@@ -112,27 +108,45 @@ pub(crate) async fn new_key(
         KeyClass::Admin
     };
     let key = ServerKeyText::generate(class, &*core.entropy);
-    let hash = domain::Digest(*core.keyring.server_key_hash(&key).as_bytes());
+    let hash = core.keyring.server_key_hash(&key, owner(server));
     let row = ServerKeyRow {
         server: server.cloned(),
-        hash,
+        hash: domain::Digest(*hash.as_bytes()),
         created: ctx.now,
         revoked: None,
     };
-    let mut changes = Changes::default();
-    changes.create(rows::keys::server_key(key.id()), &row);
-    let about = AuditAbout {
-        server: server.cloned(),
-        key: Some(key.id().into()),
-        ..AuditAbout::default()
-    };
-    let what = (AuditClass::Key, AuditAction::ServerKeyCreated);
-    core.commit_audited(ctx, changes, event(what, Principal::Operator, about))
-        .await?;
+    retrying(|| store_key(core, ctx, key.id(), &row)).await?;
     Ok(NewKey {
         view: view(key.id(), &row),
         text: Zeroizing::new(key.as_str().to_owned()),
     })
+}
+
+async fn store_key(core: &Core, ctx: Ctx, id: &str, row: &ServerKeyRow) -> Result<(), Stepped> {
+    let mut changes = Changes::default();
+    if let Some(slug) = &row.server {
+        // The server's row is written as it was: of two that count the live keys at once, one finds the row changed and
+        // counts again.
+        let at = rows::keys::server(slug);
+        let known = rows::load::<ServerRow>(&*core.store, &at).await?;
+        let (same, revision) = known.map_or((ServerRow::default(), Revision::NONE), |known| {
+            (known.value, known.revision)
+        });
+        let keys = keys_of(core, slug).await?;
+        if keys.iter().filter(|key| key.revoked.is_none()).count() >= LIVE_KEYS {
+            return Err(Refusal::KeyLimit.into());
+        }
+        changes.put(at, revision, &same);
+    }
+    changes.create(rows::keys::server_key(id), row);
+    let about = AuditAbout {
+        server: row.server.clone(),
+        key: Some(id.into()),
+        ..AuditAbout::default()
+    };
+    let what = (AuditClass::Key, AuditAction::ServerKeyCreated);
+    core.commit_audited(ctx, changes, event(what, Principal::Operator, about))
+        .await
 }
 
 /// Revokes a key.
@@ -197,15 +211,21 @@ pub(crate) async fn set_disabled(
     slug: &ServerSlug,
     disabled: bool,
 ) -> Result<(), Refusal> {
-    let server = core
-        .registry
-        .server(slug)
-        .map(Arc::clone)
-        .ok_or(Refusal::NotFound)?;
+    let server = core.registry.server(slug).ok_or(Refusal::NotFound)?;
+    let tenant = &server.tenant;
+    retrying(|| store_disabled(core, ctx, (tenant, slug), disabled)).await
+}
+
+async fn store_disabled(
+    core: &Core,
+    ctx: Ctx,
+    (tenant, slug): (&TenantSlug, &ServerSlug),
+    disabled: bool,
+) -> Result<(), Stepped> {
     let at = rows::keys::server(slug);
     let revision = rows::load::<ServerRow>(&*core.store, &at)
         .await?
-        .map_or(storage::Revision::NONE, |row| row.revision);
+        .map_or(Revision::NONE, |row| row.revision);
     let mut changes = Changes::default();
     changes.put(at, revision, &ServerRow { disabled });
     let action = if disabled {
@@ -214,12 +234,12 @@ pub(crate) async fn set_disabled(
         AuditAction::ServerEnabled
     };
     let about = AuditAbout {
-        tenant: Some(server.tenant.clone()),
+        tenant: Some(tenant.clone()),
         server: Some(slug.clone()),
         ..AuditAbout::default()
     };
     let entry = event((AuditClass::Admin, action), Principal::Operator, about);
-    Ok(core.commit_audited(ctx, changes, entry).await?)
+    core.commit_audited(ctx, changes, entry).await
 }
 
 /// Whether a server is disabled.

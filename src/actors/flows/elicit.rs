@@ -5,13 +5,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use domain::{
-    AuditAction, AuditClass, AuthenticatedServer, Elicitation, ElicitationId, ElicitationState,
-    LiveElicitation, Permitted, ScopeSet, VerifiedSubject,
+    AuditAbout, AuditAction, AuditClass, AuthenticatedServer, Elicitation, ElicitationId,
+    ElicitationState, LiveElicitation, Permitted, VerifiedSubject,
 };
 use secret::ConnectTicket;
 use storage::Revision;
 
-use super::audit_trail::{about_elicitation, by_server, event};
+use super::audit_trail::{about_call, about_elicitation, by_server, event};
+use super::repeats::{self, Known};
 use super::request_state;
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{ConnectLink, Ctx, ElicitationView, Refusal, Wanted};
@@ -26,74 +27,30 @@ pub(crate) async fn create(
     subject: &VerifiedSubject,
     (permitted, wanted, idempotency): (&Permitted, &Wanted, Option<&str>),
 ) -> Result<ConnectLink, Refusal> {
-    let names = names(core, caller, subject, wanted, idempotency)?;
-    if idempotency.is_some()
-        && let Some(known) = load(core, names.id).await?
-    {
-        return again(
-            core,
-            (caller, subject),
-            &known.value,
-            (&names.ticket, wanted),
-        );
-    }
-    let facts = facts(core, ctx, caller, subject, (permitted, wanted, &names))?;
-    retrying(|| store_new(core, ctx, caller, &facts)).await?;
-    link(core, subject, &facts, &names.ticket, ctx)
-}
-
-struct Names {
-    id: ElicitationId,
-    ticket: ConnectTicket,
-}
-
-/// Id and ticket: random, or, with an idempotency key, drawn from it by a keyed function, so that the same request gets the
-/// same link without the link being kept anywhere.
-fn names(
-    core: &Core,
-    caller: &AuthenticatedServer,
-    subject: &VerifiedSubject,
-    wanted: &Wanted,
-    idempotency: Option<&str>,
-) -> Result<Names, Refusal> {
+    let ticket = ConnectTicket::generate(&*core.entropy);
+    let facts = facts(core, ctx, caller, subject, (permitted, wanted, &ticket))?;
     let Some(key) = idempotency else {
-        return Ok(Names {
-            id: ElicitationId::from_bytes(core.id_bytes()),
-            ticket: ConnectTicket::generate(&*core.entropy),
-        });
+        retrying(|| store_new(core, ctx, caller, &facts, Changes::default())).await?;
+        return link(core, subject, &facts, &ticket, ctx);
     };
-    let pseudonym = core.pseudonym(subject.identity());
-    let client = subject.client().to_bytes();
-    let scoped = |what: &str| {
-        let server = caller.server();
-        let parts: [&[u8]; 6] = [
-            what.as_bytes(),
-            server.slug.as_str().as_bytes(),
-            &pseudonym.0,
-            &client,
-            wanted.provider.as_str().as_bytes(),
-            key.as_bytes(),
-        ];
-        let value: Vec<u8> = parts
-            .iter()
-            .flat_map(|part| {
-                u32::try_from(part.len())
-                    .unwrap_or(u32::MAX)
-                    .to_be_bytes()
-                    .into_iter()
-                    .chain(part.iter().copied())
-            })
-            .collect();
-        core.lookup(crypto::LookupLabel::Idempotency, &value)
-    };
-    let id = scoped("id").0;
-    let id: [u8; 16] = id.first_chunk().copied().ok_or(Refusal::Internal)?;
-    let ticket = ConnectTicket::parse(&crate::sealing::word_text(&scoped("ticket").0))
-        .map_err(|_| Refusal::Internal)?;
-    Ok(Names {
-        id: ElicitationId::from_bytes(id),
-        ticket,
+    let hash = repeats::hash(core, caller, subject, (wanted, key));
+    // Of two at once, one finds the key taken when it commits, and on its next try what the other one made.
+    let repeated = retrying(async || {
+        match repeats::known(core, ctx.now, (caller, subject), (&hash, wanted)).await? {
+            Known::Same(made, its_ticket) => Ok(Some((made, its_ticket))),
+            Known::Nothing(revision) => {
+                let mut changes = Changes::default();
+                repeats::keep(core, &mut changes, (hash, revision), (&facts, &ticket)).await?;
+                store_new(core, ctx, caller, &facts, changes).await?;
+                Ok(None)
+            }
+        }
     })
+    .await?;
+    match &repeated {
+        Some((made, its_ticket)) => link(core, subject, made, its_ticket, ctx),
+        None => link(core, subject, &facts, &ticket, ctx),
+    }
 }
 
 fn facts(
@@ -101,23 +58,24 @@ fn facts(
     ctx: Ctx,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
-    (permitted, wanted, names): (&Permitted, &Wanted, &Names),
+    (permitted, wanted, ticket): (&Permitted, &Wanted, &ConnectTicket),
 ) -> Result<Elicitation, Refusal> {
     let (server, identity) = (caller.server(), subject.identity());
+    let id = ElicitationId::from_bytes(core.id_bytes());
     Ok(Elicitation {
-        id: names.id,
+        id,
         tenant: server.tenant.clone(),
         server: server.slug.clone(),
         issuer: identity.issuer.clone(),
         pseudonym: core.pseudonym(identity),
-        owner: core.seal_owner(names.id, &server.slug, identity)?,
+        owner: core.seal_owner(id, &server.slug, identity)?,
         client: subject.client().clone(),
         provider: permitted.provider().slug.clone(),
         alias: wanted.alias.clone(),
         scopes: permitted.scopes().clone(),
         request_digest: wanted.request_digest,
         reason: wanted.reason.clone(),
-        ticket: core.lookup(crypto::LookupLabel::Ticket, names.ticket.as_bytes()),
+        ticket: core.lookup(crypto::LookupLabel::Ticket, ticket.as_bytes()),
         created: ctx.now,
         expires: ctx.now.plus(Elicitation::LIFE),
         state: ElicitationState::Issued,
@@ -131,6 +89,7 @@ async fn store_new(
     ctx: Ctx,
     caller: &AuthenticatedServer,
     facts: &Elicitation,
+    mut changes: Changes,
 ) -> Result<(), Stepped> {
     let at = rows::keys::live(&facts.tenant, &facts.server, &facts.pseudonym);
     let live = rows::load::<LiveList>(&*core.store, &at).await?;
@@ -148,7 +107,6 @@ async fn store_new(
         created: facts.created,
         ends: facts.hard_end(),
     });
-    let mut changes = Changes::default();
     changes.put(at, revision, &list);
     changes.create(rows::keys::elicitation(facts.id), facts);
     changes.create(rows::keys::ticket(&facts.ticket), &facts.id);
@@ -177,29 +135,6 @@ async fn forget_ended(core: &Core, ctx: Ctx, list: &mut LiveList) -> Result<(), 
     Ok(())
 }
 
-/// The answer to a repeated request.
-fn again(
-    core: &Core,
-    (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
-    known: &Elicitation,
-    (ticket, wanted): (&ConnectTicket, &Wanted),
-) -> Result<ConnectLink, Refusal> {
-    let same = is_mine(core, caller, subject, known)
-        && known.provider == wanted.provider
-        && known.scopes == wanted.scopes
-        && known.alias == wanted.alias
-        && known.request_digest == wanted.request_digest
-        && known.reason == wanted.reason;
-    if !same {
-        return Err(Refusal::IdempotencyConflict);
-    }
-    let ctx = Ctx {
-        request: domain::RequestId::from_bytes(core.id_bytes()),
-        now: core.now(),
-    };
-    link(core, subject, known, ticket, ctx)
-}
-
 fn link(
     core: &Core,
     subject: &VerifiedSubject,
@@ -219,20 +154,46 @@ fn link(
     })
 }
 
-/// An elicitation by id, if it is this server's, person's and client's; any other looks like one that is not there.
+/// An elicitation by id, if it is this server's, person's and client's; any other looks like one that is not there, and
+/// when it is of the same tenant the log says who came and whose it is.
 pub(crate) async fn mine(
     core: &Core,
+    ctx: Ctx,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
     id: ElicitationId,
 ) -> Result<Stored<Elicitation>, Refusal> {
-    let found = load(core, id)
-        .await?
-        .filter(|row| is_mine(core, caller, subject, &row.value));
-    found.ok_or(Refusal::NotFound)
+    let row = load(core, id).await?.ok_or(Refusal::NotFound)?;
+    if is_mine(core, caller, subject, &row.value) {
+        return Ok(row);
+    }
+    if row.value.tenant == caller.server().tenant {
+        let about = about_other(core, caller, subject, &row.value);
+        let what = (AuditClass::Browser, AuditAction::StateRefused);
+        core.audited_as(ctx, what, "other-principal", (by_server(caller), about))
+            .await?;
+    }
+    Err(Refusal::NotFound)
 }
 
-fn is_mine(
+/// What the log says when another person, client or server comes for an elicitation: whose it is, and who came.
+pub(crate) fn about_other(
+    core: &Core,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+    facts: &Elicitation,
+) -> AuditAbout {
+    let call = about_call(core, caller, Some(subject));
+    let about = about_elicitation(facts);
+    AuditAbout {
+        other_user: call.user.filter(|user| about.user.as_ref() != Some(user)),
+        evidence: call.evidence,
+        ..about
+    }
+}
+
+/// Whether an elicitation is this server's, person's and client's.
+pub(crate) fn is_mine(
     core: &Core,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
@@ -259,7 +220,7 @@ pub(crate) async fn watch(
         // The watch begins before the row is read, so that a change in between wakes it.
         let mut changed = Box::pin(watchers.watch(id, deadline.left(now)));
         let begun = futures_util::poll!(&mut changed);
-        let row = mine(core, caller, subject, id).await?;
+        let row = mine(core, Ctx { now, ..ctx }, caller, subject, id).await?;
         if wait.is_zero() {
             core.polls.ask(id, now)?;
         }
@@ -287,23 +248,24 @@ pub(crate) async fn cancel(
     subject: &VerifiedSubject,
     id: ElicitationId,
 ) -> Result<ElicitationView, Refusal> {
-    let row = mine(core, caller, subject, id).await?;
-    let ended = end(core, ctx, (caller, row), LiveElicitation::cancelled).await?;
+    let row = mine(core, ctx, caller, subject, id).await?;
+    let what = AuditAction::ElicitationCancelled;
+    let ended = end(core, ctx, (caller, row), (what, LiveElicitation::cancelled)).await?;
     Ok(view(core, &ended, ctx))
 }
 
-/// Ends a live elicitation on its server's word, in the way `how` says.
+/// Ends a live elicitation on its server's word, in the way `how` says; `action` is what the log calls it.
 pub(crate) async fn end(
     core: &Core,
     ctx: Ctx,
     (caller, row): (&AuthenticatedServer, Stored<Elicitation>),
-    how: impl FnOnce(LiveElicitation) -> Elicitation,
+    (action, how): (AuditAction, impl FnOnce(LiveElicitation) -> Elicitation),
 ) -> Result<Elicitation, Refusal> {
     let live = row.value.live(ctx.now).map_err(|_| Refusal::Gone)?;
     let ended = how(live);
     let mut changes = Changes::default();
     changes.put(rows::keys::elicitation(ended.id), row.revision, &ended);
-    let what = (AuditClass::Link, AuditAction::ElicitationCancelled);
+    let what = (AuditClass::Link, action);
     let entry = event(what, by_server(caller), about_elicitation(&ended));
     core.commit_audited(ctx, changes, entry).await?;
     Ok(ended)
@@ -333,15 +295,5 @@ pub(crate) fn view(core: &Core, facts: &Elicitation, ctx: Ctx) -> ElicitationVie
         created: facts.created,
         expires: facts.expires.min(facts.hard_end()),
         mismatched: facts.mismatches >= Elicitation::MAX_MISMATCHES,
-    }
-}
-
-/// What is asked for when a grant with other scopes is there already: both together, so that nothing is lost by connecting.
-pub(crate) fn widened(wanted: &ScopeSet, granted: &ScopeSet, allowed: &ScopeSet) -> ScopeSet {
-    let both = wanted.union(granted);
-    if allowed.covers(&both) && both.len() <= ScopeSet::MAX {
-        both
-    } else {
-        wanted.clone()
     }
 }

@@ -1,16 +1,16 @@
 //! F8: the code is exchanged (C11), and what comes back is kept as pending or not at all.
 
 use domain::{
-    AuditAction, AuditClass, BrowserFlow, ExchangedTokens, GrantId, Pending, Returned, ScopeSet,
-    Stage, Timestamp,
+    AuditAction, AuditClass, BrowserFlow, Digest, ExchangedTokens, FailureCode, GrantId, Pending,
+    Returned, ScopeSet, Stage, Timestamp,
 };
 use secret::AuthorizationCode;
 use upstream::ProviderCode;
 
 use super::audit_trail::about_elicitation;
 use super::consent::code_of;
-use super::people;
 use super::walk::Walk;
+use super::{people, revocation};
 use crate::core::Core;
 use crate::doors::{Ctx, Refusal};
 use crate::rows::{self, Changes, Due, Stored};
@@ -80,8 +80,8 @@ async fn keep(
         refresh: tokens.refresh,
         account: tokens.account,
     };
-    if let Err(refusal) = store_pending(core, walk, flow, (facts, &secrets)).await {
-        super::confirm::revoke_pending(core, &walk.declared.provider, &secrets).await;
+    if let Err(refusal) = store_pending(core, walk, flow.clone(), (facts, &secrets)).await {
+        not_kept(core, ctx, walk, (flow, secrets)).await?;
         return Err(refusal);
     }
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
@@ -95,6 +95,41 @@ async fn keep(
     .await
 }
 
+/// Tokens that could not be kept: the provider is told, and the flow does not wait for an exchange that is over.
+async fn not_kept(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (flow, secrets): (Stored<BrowserFlow>, PendingTokens),
+) -> Result<(), Refusal> {
+    let facts = &walk.elicitation.value;
+    tracing::error!(elicitation.id = %facts.id, "tokens could not be kept as pending; they are revoked");
+    let code = FailureCode::ProviderUnreadable;
+    let stage = Stage::Failed {
+        code,
+        poisoned: false,
+    };
+    if advance(core, flow, stage, Changes::default())
+        .await
+        .is_err()
+    {
+        tracing::error!(elicitation.id = %facts.id, "nor could it be written that the exchange failed");
+    }
+    let account = account_of(core, walk, &secrets);
+    revocation::tell_pending(core, facts, account, Some(secrets)).await;
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let what = (AuditClass::Browser, AuditAction::ExchangeFailed);
+    let who = (core.by_person(session), about_elicitation(facts));
+    core.audited_as(ctx, what, code.as_str(), who).await
+}
+
+/// Keyed pseudonym of the account that tokens are for, when it is known.
+fn account_of(core: &Core, walk: &Walk, secrets: &PendingTokens) -> Option<Digest> {
+    let url = super::confirm::provider_url(&walk.declared.provider);
+    let account = secrets.account.as_ref()?;
+    Some(core.account_pseudonym(&walk.elicitation.value, url, account))
+}
+
 async fn store_pending(
     core: &Core,
     walk: &Walk,
@@ -104,15 +139,13 @@ async fn store_pending(
     let facts = &walk.elicitation.value;
     let owner = people::find_or_create(core, walk.owner.identity()).await?;
     let now = core.now();
-    let provider_url = super::confirm::provider_url(&walk.declared.provider);
-    let account = secrets.account.as_ref();
     let mut pending = Pending {
         bundle: domain::Blob(Vec::new()),
         grant: GrantId::from_bytes(core.id_bytes()),
         scopes,
         access_expires,
         refreshable: secrets.refresh.is_some(),
-        account: account.map(|account| core.account_pseudonym(facts, provider_url, account)),
+        account: account_of(core, walk, secrets),
         since: now,
     };
     pending.bundle = core.seal_pending(&owner, facts, &pending, secrets)?;

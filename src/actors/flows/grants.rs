@@ -6,12 +6,11 @@ use domain::{
     AuditAction, AuditClass, AuthenticatedServer, Grant, GrantId, GrantKey, GrantStatus, Principal,
     VerifiedSubject,
 };
-use secret::RefreshToken;
 use storage::{Revision, StoreError, Table};
-use upstream::{RevokeOutcome, TokenToRevoke};
 
 use super::audit_trail::{about_grant, event};
 use super::people;
+use super::revocation::{self, Authorization};
 use crate::core::Core;
 use crate::doors::{
     AdminGrantView, Ctx, GrantView, ProviderRevocation, Refusal, RevocationReceipt,
@@ -169,15 +168,8 @@ pub(crate) async fn revoke_mine(
     subject: &VerifiedSubject,
     id: GrantId,
 ) -> Result<RevocationReceipt, Refusal> {
-    let (grant, user) = mine(core, caller, subject, id).await?;
-    let owner = core.data_key(&user.value, subject.identity())?;
-    end_detached(
-        core,
-        ctx,
-        Found { grant, owner },
-        super::audit_trail::by_server(caller),
-    )
-    .await
+    let (grant, _) = mine(core, caller, subject, id).await?;
+    end_detached(core, ctx, grant, super::audit_trail::by_server(caller)).await
 }
 
 /// Ends a grant for the operator.
@@ -186,37 +178,38 @@ pub(crate) async fn revoke_any(
     ctx: Ctx,
     id: GrantId,
 ) -> Result<RevocationReceipt, Refusal> {
-    let found = by_id(core, id).await?.ok_or(Refusal::NotFound)?;
-    end_detached(core, ctx, found, Principal::Operator).await
+    let grant = row_by_id(core, id).await?.ok_or(Refusal::NotFound)?;
+    end_detached(core, ctx, grant, Principal::Operator).await
 }
 
 /// Ends a grant in a flow of its own: once it has ended here, the provider is told whatever becomes of the request.
 async fn end_detached(
     core: &Arc<Core>,
     ctx: Ctx,
-    found: Found,
+    grant: Stored<Grant>,
     by: Principal,
 ) -> Result<RevocationReceipt, Refusal> {
     let work = Arc::clone(core);
-    core.detached(async move { end(&work, ctx, found, by).await })
+    core.detached(async move { end(&work, ctx, grant, by).await })
         .await
 }
 
-/// Ends a grant here first, so that nothing is released while the provider is asked, then asks the provider once.
+/// Ends a grant here first, so that nothing is released while the provider is asked, then asks the provider once. What does
+/// not open is erased all the same.
 async fn end(
     core: &Core,
     ctx: Ctx,
-    found: Found,
+    Stored {
+        value: grant,
+        revision,
+    }: Stored<Grant>,
     by: Principal,
 ) -> Result<RevocationReceipt, Refusal> {
-    let Found {
-        grant: Stored {
-            value: grant,
-            revision,
-        },
-        owner,
-    } = found;
-    let token = token_to_revoke(core, &grant, &owner).await?;
+    let owner = revocation::opened(by_id(core, grant.id).await)?.flatten();
+    let token = match owner {
+        Some(found) => revocation::token_of(core, &grant, &found.owner).await?,
+        None => None,
+    };
     let mut ended = grant.clone();
     ended.status = GrantStatus::Revoked;
     ended.slots.clear();
@@ -224,72 +217,19 @@ async fn end(
     changes.put(rows::keys::grant(&grant.key()), revision, &ended);
     remove_records(core, &mut changes, grant.id).await?;
     let what = (AuditClass::Link, AuditAction::GrantRevoked);
-    core.commit_audited(ctx, changes, event(what, by, about_grant(&grant)))
+    core.commit_audited(ctx, changes, event(what, by.clone(), about_grant(&grant)))
         .await?;
-    let provider = match (token, core.registry.provider(&grant.provider)) {
-        (Some(token), Some(provider)) => match core
-            .upstream
-            .revoke(provider, token.as_request(), core.now())
-            .await
-        {
-            RevokeOutcome::Revoked => ProviderRevocation::Revoked,
-            RevokeOutcome::NoEndpoint => ProviderRevocation::NoEndpoint,
-            RevokeOutcome::Failed(failure) => {
-                tracing::warn!(grant.id = %grant.id, %failure, "the provider did not confirm a revocation");
-                ProviderRevocation::Failed
-            }
-        },
-        _ => ProviderRevocation::NoEndpoint,
-    };
+    let provider = revocation::tell(core, Authorization::of_grant(&grant), token).await;
+    if provider == ProviderRevocation::KeptForOtherGrant {
+        let who = (by, about_grant(&grant));
+        core.audited_as(ctx, what, revocation::outcome(provider), who)
+            .await?;
+    }
     Ok(RevocationReceipt {
         grant: grant.id,
         ended: core.now(),
         provider,
     })
-}
-
-/// A token with which the provider can be told.
-pub(crate) enum OwnedToken {
-    /// The refresh token, which ends the whole authorization at most providers.
-    Refresh(RefreshToken),
-    /// The access token, where there is nothing better.
-    Access(secret::AccessToken),
-}
-
-impl OwnedToken {
-    /// As the room that speaks to providers takes it.
-    pub(crate) fn as_request(&self) -> TokenToRevoke<'_> {
-        match self {
-            Self::Refresh(token) => TokenToRevoke::Refresh(token),
-            Self::Access(token) => TokenToRevoke::Access(token),
-        }
-    }
-}
-
-/// The token with which the provider can be told that a grant has ended.
-pub(crate) async fn token_to_revoke(
-    core: &Core,
-    grant: &Grant,
-    owner: &DataKey,
-) -> Result<Option<OwnedToken>, Refusal> {
-    let Some(slot) = grant.slots.first() else {
-        return Ok(None);
-    };
-    if let Some(version) = slot.refresh_version
-        && let Some(record) = record(core, grant.id, TokenRecord::Refresh).await?
-    {
-        return core
-            .open_refresh(owner, grant, version, record.value)
-            .map(OwnedToken::Refresh)
-            .map(Some);
-    }
-    match record(core, grant.id, TokenRecord::Access).await? {
-        Some(record) => core
-            .open_access(owner, grant, slot.access_version, record.value)
-            .map(OwnedToken::Access)
-            .map(Some),
-        None => Ok(None),
-    }
 }
 
 /// Adds the removal of all of a grant's records to a commit.

@@ -45,6 +45,9 @@ async fn step(
     let Ok(live) = row.value.clone().live(ctx.now) else {
         return Ok(None);
     };
+    if walk::standing(core, &row.value).await?.is_none() {
+        return Ok(None);
+    }
     let owner = core.open_owner(&row.value)?;
     let here = walk::session(core, ctx.now, cookies).await?;
     let person = here
@@ -52,7 +55,9 @@ async fn step(
         .map(|here| SamePerson::check(&here.open.session, &owner));
     let facts = match &person {
         Some(Err(_)) => live.mismatched(),
-        Some(Ok(same)) => live.signed_in(same, ctx.now),
+        Some(Ok(same)) => live
+            .signed_in(same, ctx.now)
+            .map_err(|_| Refusal::Internal)?,
         None => row.value.clone(),
     };
     let known = already_walking(core, &facts, cookies).await?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlowId, BrowserSession, CallbackAnswer,
-    CallbackParams, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
-    Principal, SamePerson, Timestamp, VerifiedLogin,
+    CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation,
+    LoginRefused, Principal, SamePerson, Timestamp, VerifiedLogin,
 };
 use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
 use upstream::{LoginCode, LoginRequest, code_challenge};
@@ -24,7 +24,7 @@ use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Due, SessionRow, expiry_row};
 use crate::sealing::{PreLogin, SessionSecrets};
 
-/// Life of the pre-login cookie.
+/// Life of the pre-login cookie; its end less this is when the login began.
 const PRE_LOGIN: std::time::Duration = std::time::Duration::from_secs(10 * 60);
 
 /// Starts a login.
@@ -157,7 +157,8 @@ pub(crate) async fn finish(
         Ok(login) => login,
         Err(reason) => return Ok(Err(failed(core, ctx, &issuer, reason, flow).await?)),
     };
-    let Some(cookie) = begin_session(core, ctx, (&pre, &login), cookies).await? else {
+    let begun = retrying(|| begin_session(core, ctx, (&pre, &login), cookies)).await?;
+    let Some(cookie) = begun else {
         return Ok(Err(failed(
             core,
             ctx,
@@ -190,6 +191,7 @@ async fn verify(
         state: pre.state.as_bytes(),
         expires: pre.expires,
         issuer: issuer.slug.as_str(),
+        anew_since: pre.fresh.then(|| pre.expires.minus(PRE_LOGIN)),
     };
     let presented = OauthState::parse(&params.state);
     let bytes = presented.as_ref().map_or(&[][..], |state| state.as_bytes());
@@ -218,13 +220,14 @@ async fn verify(
         .await)
 }
 
-/// Begins a fresh session. A login answer counts once: its `state` is remembered in the same commit. `None`: it was used.
+/// Begins a fresh session; one try. A login answer counts once: its `state` is remembered in the same commit. `None`: it was
+/// used.
 async fn begin_session(
     core: &Core,
     ctx: Ctx,
     (pre, login): (&PreLogin, &VerifiedLogin),
     cookies: &Cookies,
-) -> Result<Option<SessionCookie>, Refusal> {
+) -> Result<Option<SessionCookie>, Stepped> {
     let cookie = SessionCookie::generate(&*core.entropy);
     let id = core.lookup(crypto::LookupLabel::Session, cookie.as_bytes());
     let session = BrowserSession::begin(login, id);
@@ -263,9 +266,16 @@ async fn begin_session(
     let entry = event(what, core.by_person(Some(&session)), about);
     match core.commit_audited(ctx, changes, entry).await {
         Ok(()) => Ok(Some(cookie)),
-        Err(Stepped::Again) => Ok(None),
-        Err(Stepped::Stop(refusal)) => Err(refusal),
+        Err(Stepped::Again) if was_used(core, &used).await? => Ok(None),
+        // Something else changed under us: another tab has just used the session that ends here.
+        Err(step) => Err(step),
     }
+}
+
+/// Whether a login answer with this `state` has counted already.
+async fn was_used(core: &Core, state: &Digest) -> Result<bool, Refusal> {
+    let row = rows::load::<Timestamp>(&*core.store, &rows::keys::used_login(state)).await?;
+    Ok(row.is_some())
 }
 
 /// C6 right after the login: the elicitation moves on for the right person and counts a wrong one.
@@ -290,7 +300,9 @@ async fn compare(
     let session = BrowserSession::begin(login, domain::Digest([0; 32]));
     let person = SamePerson::check(&session, &owner);
     let changed: Elicitation = match &person {
-        Ok(same) => live.signed_in(same, ctx.now),
+        Ok(same) => live
+            .signed_in(same, ctx.now)
+            .map_err(|_| Refusal::Internal)?,
         Err(_) => live.mismatched(),
     };
     let mut changes = Changes::default();

@@ -18,5 +18,8 @@ pub(crate) mod page;
 pub(crate) mod pending;
 pub(crate) mod people;
 pub(crate) mod release;
+pub(crate) mod repeats;
 pub(crate) mod request_state;
+pub(crate) mod revocation;
+pub(crate) mod sign_out;
 pub(crate) mod walk;

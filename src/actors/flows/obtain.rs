@@ -11,12 +11,13 @@ use domain::{
     AuditAction, AuditClass, ExchangedTokens, Freshness, Grant, GrantId, GrantStatus, Principal,
     Provider, ScopeSet, Timestamp,
 };
-use storage::{Claim, Revision};
+use storage::{Claim, Revision, StoreError};
 use tokio::task::JoinHandle;
 use upstream::RefreshFailure;
 
 use super::audit_trail::about_grant;
 use super::grants::{self, Found};
+use super::revocation::{self, Authorization, OwnedToken};
 use crate::core::Core;
 use crate::desk::Desks;
 use crate::doors::{Ctx, Refusal};
@@ -65,7 +66,7 @@ impl Refresher {
     /// Starts a flow on the IO runtime; it ends whatever becomes of whoever asked for it.
     pub(crate) fn begin(&self, grant: GrantId) -> JoinHandle<Result<(), ObtainError>> {
         let flow = self.clone();
-        self.core.io.spawn(async move { flow.run(grant).await })
+        self.core.start(async move { flow.run(grant).await })
     }
 
     async fn run(self, id: GrantId) -> Result<(), ObtainError> {
@@ -154,62 +155,135 @@ async fn under_lease(core: &Core, id: GrantId, provider: &Provider) -> Result<()
     }
 }
 
-/// Keeps new tokens: both records under their next versions, and the grant, in one commit.
+/// Keeps new tokens. The provider has ended the old ones already, so this does not give up at the first hindrance: a full
+/// queue is waited for, and rows that moved are read again.
 async fn keep(
     core: &Core,
-    (before, revision): (Grant, Revision),
+    mut current: (Grant, Revision),
     owner: &DataKey,
     tokens: ExchangedTokens,
 ) -> Result<(), ObtainError> {
+    for _ in 0..KEEP_TRIES {
+        let step = keep_once(core, (&current.0, current.1), owner, &tokens).await;
+        match step {
+            Ok((grant, wider)) => return kept(core, &grant, &wider).await,
+            Err(Hindered::Busy) => {}
+            Err(Hindered::Moved) => match same_generation(core, &current.0).await? {
+                Some(again) => current = again,
+                None => return overtaken(core, &current.0, tokens).await,
+            },
+            Err(Hindered::Stop(refusal)) => return Err(not_kept(&current.0, refusal)),
+        }
+        tokio::time::sleep(KEEP_PAUSE).await;
+    }
+    let refusal = Refusal::Busy { retry_after: RETRY };
+    Err(not_kept(&current.0, refusal))
+}
+
+/// Why one try to keep tokens came to nothing.
+enum Hindered {
+    /// The store's queue is full; nothing was written.
+    Busy,
+    /// A row changed or is gone; nothing was written.
+    Moved,
+    /// Trying again does not help.
+    Stop(Refusal),
+}
+
+impl From<StoreError> for Hindered {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::Busy,
+            StoreError::Conflict { .. } => Self::Moved,
+            other => Self::Stop(other.into()),
+        }
+    }
+}
+
+/// One try: both records under their next versions, and the grant, in one commit.
+async fn keep_once(
+    core: &Core,
+    (before, revision): (&Grant, Revision),
+    owner: &DataKey,
+    tokens: &ExchangedTokens,
+) -> Result<(Grant, ScopeSet), Hindered> {
     let id = before.id;
     let row = async |which| {
-        grants::record(core, id, which)
-            .await
-            .map_err(failed)?
-            .ok_or(ObtainError::Failed)
+        let row = grants::record(core, id, which).await;
+        row.map_err(Hindered::Stop)?.ok_or(Hindered::Moved)
     };
     let (access_row, refresh_row) = (
         row(TokenRecord::Access).await?,
         row(TokenRecord::Refresh).await?,
     );
-    let (grant, wider) = next_generation(&before, &tokens, core.now());
-    let version =
-        |grant: &Grant, which| grants::version_of(grant, which).ok_or(ObtainError::Failed);
-    let refresh = match tokens.refresh {
-        Some(token) => token,
-        // Kept, but sealed anew: the expiry is one of the facts that its record is bound to.
-        None => core
-            .open_refresh(
-                owner,
-                &before,
-                version(&before, TokenRecord::Refresh)?,
-                refresh_row.value,
-            )
-            .map_err(failed)?,
+    let (grant, wider) = next_generation(before, tokens, core.now());
+    let version = |grant: &Grant, which| {
+        grants::version_of(grant, which).ok_or(Hindered::Stop(Refusal::Internal))
     };
+    let old = version(before, TokenRecord::Refresh)?;
+    // Without a new one the old one is kept, but sealed anew: the expiry is one of the facts that its record is bound to.
+    let kept = match tokens.refresh {
+        Some(_) => None,
+        None => Some(
+            core.open_refresh(owner, before, old, refresh_row.value)
+                .map_err(Hindered::Stop)?,
+        ),
+    };
+    let refresh = tokens.refresh.as_ref().or(kept.as_ref());
+    let refresh = refresh.ok_or(Hindered::Stop(Refusal::Internal))?;
     let mut changes = Changes::default();
     changes.put(rows::keys::grant(&grant.key()), revision, &grant);
     for (token, old) in [
         (TokenToSeal::Access(&tokens.access), access_row.revision),
-        (TokenToSeal::Refresh(&refresh), refresh_row.revision),
+        (TokenToSeal::Refresh(refresh), refresh_row.revision),
     ] {
         let version = version(&grant, token.record())?;
         let sealed = core
             .seal_token(owner, &grant, (token, version))
-            .map_err(failed)?;
+            .map_err(Hindered::Stop)?;
         changes.put_bytes(grants::record_key(id, token.record()), old, sealed);
     }
-    changes.commit(&*core.store).await.map_err(|error| {
-        tracing::error!(grant.id = %id, error = %error, "refreshed tokens could not be kept");
-        failed(error.into())
-    })?;
+    changes.commit(&*core.store).await?;
+    Ok((grant, wider))
+}
+
+async fn kept(core: &Core, grant: &Grant, wider: &ScopeSet) -> Result<(), ObtainError> {
     let outcome = if wider.is_empty() {
         "ok"
     } else {
-        tracing::warn!(grant.id = %id, wider = wider.len(), "a refresh named scopes that nobody agreed to; they are left out");
+        tracing::warn!(grant.id = %grant.id, wider = wider.len(), "a refresh named scopes that nobody agreed to; they are left out");
         "wider-scopes"
     };
-    note(core, AuditAction::TokensRefreshed, outcome, &grant).await
+    note(core, AuditAction::TokensRefreshed, outcome, grant).await
+}
+
+fn not_kept(grant: &Grant, refusal: Refusal) -> ObtainError {
+    tracing::error!(grant.id = %grant.id, "refreshed tokens could not be kept");
+    failed(refusal)
+}
+
+/// The grant as it is now, if the new tokens still belong to it.
+async fn same_generation(
+    core: &Core,
+    before: &Grant,
+) -> Result<Option<(Grant, Revision)>, ObtainError> {
+    let found = grants::by_id(core, before.id).await.map_err(failed)?;
+    let generation = |grant: &Grant| grant.slots.first().map(|slot| slot.generation);
+    Ok(found
+        .map(|found| found.grant)
+        .filter(|grant| {
+            grant.value.status == GrantStatus::Active
+                && generation(&grant.value) == generation(before)
+        })
+        .map(|grant| (grant.value, grant.revision)))
+}
+
+/// The grant has ended or was replaced while the provider answered: nobody holds the new tokens, so they end too.
+async fn overtaken(core: &Core, grant: &Grant, tokens: ExchangedTokens) -> Result<(), ObtainError> {
+    let token = OwnedToken::of(tokens.access, tokens.refresh);
+    let told = revocation::tell(core, Authorization::of_grant(grant), Some(token)).await;
+    tracing::warn!(grant.id = %grant.id, outcome = revocation::outcome(told), "a grant ended during its refresh; the new tokens are not kept");
+    Err(ObtainError::Gone)
 }
 
 /// The grant after a refresh, and scopes that the answer named beyond it: a refresh may only narrow what the person agreed
@@ -283,5 +357,25 @@ fn lease_name(id: GrantId) -> Vec<u8> {
 
 /// Longer than the longest call to a token endpoint (30 s), so that a lease never ends during one.
 const LEASE_MS: i64 = 45_000;
+/// How often it is tried to keep new tokens, and the pause in between: together with the longest call shorter than the lease.
+const KEEP_TRIES: usize = 60;
+/// See [`KEEP_TRIES`].
+const KEEP_PAUSE: Duration = Duration::from_millis(200);
 /// What callers are told when the provider does not say.
 const RETRY: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_and_moved_rows_are_no_end_and_an_unknown_outcome_is() {
+        let moved = StoreError::Conflict {
+            table: storage::Table::Grants,
+        };
+        let unknown = StoreError::Unavailable { what: "test" };
+        assert!(matches!(Hindered::from(StoreError::Busy), Hindered::Busy));
+        assert!(matches!(Hindered::from(moved), Hindered::Moved));
+        assert!(matches!(Hindered::from(unknown), Hindered::Stop(_)));
+    }
+}

@@ -183,7 +183,11 @@ async fn replaced(
         return Ok(Replaced::Nothing);
     }
     let name = match grants::raw(core, &grants::account_key(before.value.id)).await? {
-        Some(record) => core.open_account(owner, &before.value, record.value)?.0,
+        // A name that does not open (said so where it was opened) must not stand in the way of a new connection.
+        Some(record) => core
+            .open_account(owner, &before.value, record.value)
+            .ok()
+            .and_then(|name| name.0),
         None => None,
     };
     Ok(name.map_or(Replaced::Unnamed, Replaced::Named))
@@ -210,7 +214,10 @@ async fn account_of(
         return Ok(None);
     };
     match grants::raw(core, &grants::account_key(id)).await? {
-        Some(record) => Ok(core.open_account(&owner, &grant.value, record.value)?.0),
+        Some(record) => Ok(core
+            .open_account(&owner, &grant.value, record.value)
+            .ok()
+            .and_then(|name| name.0)),
         None => Ok(None),
     }
 }

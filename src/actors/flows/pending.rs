@@ -1,12 +1,15 @@
 //! What nobody confirmed in time does not stay: the end of pending tokens.
 
-use domain::{AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Principal, Stage};
+use domain::{
+    AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Elicitation, Pending, Principal, Stage,
+};
 
 use super::audit_trail::about_elicitation;
-use super::{confirm, elicit, people, walk};
+use super::{elicit, people, revocation};
 use crate::core::Core;
 use crate::doors::{Ctx, Refusal};
 use crate::rows::{self, Changes, Stored};
+use crate::sealing::PendingTokens;
 
 /// Pending tokens whose time is over, their own or that of their elicitation: destroyed here, revoked at the provider. For
 /// the janitor.
@@ -31,9 +34,8 @@ pub(crate) async fn expire_pending(
     if !old && !elicitation.value.is_over(ctx.now) {
         return Ok(());
     }
-    let owner = core.open_owner(&elicitation.value)?;
-    let key = people::find_or_create(core, owner.identity()).await?;
-    let tokens = core.open_pending(&key, &elicitation.value, pending)?;
+    let facts = &elicitation.value;
+    let (account, tokens) = (pending.account, opened(core, facts, pending).await?);
     let Stored {
         value: mut next,
         revision,
@@ -45,16 +47,40 @@ pub(crate) async fn expire_pending(
     let mut changes = Changes::default();
     changes.put(rows::keys::flow(id), revision, &next);
     changes.commit(&*core.store).await?;
-    let outcome = match walk::declared(core, &elicitation.value) {
-        Some(declared) => confirm::revoke_pending(core, &declared.provider, &tokens).await,
-        None => "provider-not-declared",
+    let told = revocation::tell_pending(core, facts, account, tokens).await;
+    let what = (AuditClass::Link, AuditAction::PendingDestroyed);
+    let who = (Principal::Vault, about_elicitation(facts));
+    core.audited_as(ctx, what, revocation::outcome(told), who)
+        .await
+}
+
+/// The tokens, if they open: what does not open must not stay for ever.
+async fn opened(
+    core: &Core,
+    facts: &Elicitation,
+    pending: &Pending,
+) -> Result<Option<PendingTokens>, Refusal> {
+    let Some(owner) = revocation::opened(core.open_owner(facts))? else {
+        return Ok(None);
     };
-    let who = (Principal::Vault, about_elicitation(&elicitation.value));
-    core.audited_as(
-        ctx,
-        (AuditClass::Link, AuditAction::PendingDestroyed),
-        outcome,
-        who,
-    )
-    .await
+    let key = people::find_or_create(core, owner.identity()).await;
+    match revocation::opened(key)? {
+        Some(key) => revocation::opened(core.open_pending(&key, facts, pending)),
+        None => Ok(None),
+    }
+}
+
+/// Looks after what may be pending in an elicitation that was taken back: its tokens are not kept until their time is over.
+pub(crate) async fn abandon(
+    core: &Core,
+    ctx: Ctx,
+    id: domain::ElicitationId,
+) -> Result<(), Refusal> {
+    let Some(elicitation) = elicit::load(core, id).await? else {
+        return Ok(());
+    };
+    for flow in elicitation.value.flows {
+        expire_pending(core, ctx, flow).await?;
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::{
     AccountAlias, AuditAction, AuditClass, AuthenticatedServer, FailureCode, Freshness, Grant,
-    GrantKey, GrantStatus, NotPermitted, Permitted, Provider, VerifiedSubject,
+    GrantKey, GrantStatus, NotPermitted, Permitted, Provider, ScopeSet, Server, VerifiedSubject,
 };
 
 use super::audit_trail::{about_call, about_grant, by_server};
@@ -73,12 +73,39 @@ pub(crate) async fn ensure(
     if let Some(grant) = tried.filter(|grant| grant.status != GrantStatus::Revoked)
         && let Some(allowance) = caller.server().allowance(&grant.provider)
     {
-        wanted.scopes = elicit::widened(&wanted.scopes, &grant.scopes, &allowance.scopes);
+        wanted.scopes = widened(&wanted.scopes, &grant.scopes, &allowance.scopes);
     }
     let permitted = permit(core, ctx, caller, subject, &wanted).await?;
     elicit::create(core, ctx, caller, subject, (&permitted, &wanted, None))
         .await
         .map(Ensured::Elicit)
+}
+
+/// What is asked for when a grant with other scopes is there already: what is wanted, and what was granted before and is
+/// still allowed, so that nothing is lost by connecting.
+fn widened(wanted: &ScopeSet, granted: &ScopeSet, allowed: &ScopeSet) -> ScopeSet {
+    let still = granted.without(&granted.without(allowed));
+    let both = wanted.union(&still);
+    if both.len() <= ScopeSet::MAX {
+        both
+    } else {
+        wanted.clone()
+    }
+}
+
+/// Scopes of a grant that its server may not have any more: the operator took them away. Scopes that the provider does not
+/// declare no server can be allowed; those came with the person's yes to more than was asked for.
+fn taken_away(server: &Server, provider: &Provider, granted: &ScopeSet) -> ScopeSet {
+    let allowed = server
+        .allowance(&provider.slug)
+        .map_or_else(ScopeSet::default, |allowance| allowance.scopes.clone());
+    let beyond = granted.without(&allowed).without(&provider.extra_scopes);
+    let declared = ScopeSet::new(
+        beyond
+            .iter()
+            .filter(|scope| provider.scope(scope).is_some()),
+    );
+    declared.unwrap_or(beyond)
 }
 
 async fn find(
@@ -129,7 +156,12 @@ async fn release(
     (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
     (permitted, found): (&Permitted, FoundGrant),
 ) -> Result<Released, Refusal> {
-    if !found.grant.value.usable_for(permitted.scopes()) {
+    let grant = &found.grant.value;
+    if !grant.usable_for(permitted.scopes()) {
+        return Ok(found.not_this());
+    }
+    if !taken_away(caller.server(), permitted.provider(), &grant.scopes).is_empty() {
+        tracing::info!(grant.id = %grant.id, "a grant has scopes that its server is not allowed any more; the person has to connect again");
         return Ok(found.not_this());
     }
     let found = match freshened(core, shards, ctx, permitted, found).await? {
@@ -183,9 +215,8 @@ async fn freshened(
             Err(ObtainError::NeedsReconnect | ObtainError::Gone) => {
                 return Ok(Fresh::Settled(found.not_this()));
             }
-            // A token with a little life left is better than none while the provider cannot be asked.
-            Err(ObtainError::ProviderDown { .. } | ObtainError::Running)
-                if !expired(&found.grant.value, ctx) => {}
+            // A token with a little life left is better than none, whatever stands in the way of a new one.
+            Err(_) if !expired(&found.grant.value, ctx) => {}
             Err(ObtainError::ProviderDown { retry_after }) => {
                 return settled(Ensured::ProviderDown { retry_after });
             }
@@ -224,10 +255,6 @@ async fn read(
             Some(grant) if grant.revision == found.grant.revision => {
                 // Nothing moved: the record does not belong to the row, and asking again would not help.
                 tracing::error!(grant.id = %grant.value.id, "a token record and its grant do not fit; the store was changed or restored in part");
-                return Err(Refusal::Internal);
-            }
-            Some(grant) if grant.revision == found.grant.revision => {
-                tracing::error!(grant.id = %grant.value.id, "a grant and its record do not belong together; the store was changed");
                 return Err(Refusal::Internal);
             }
             Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
@@ -299,13 +326,13 @@ async fn resumed(
     }
     let ended = match request.client_answer {
         Some(ClientAnswer::Decline) => {
-            elicit::end(core, ctx, (caller, row), |live| {
-                live.declined_in_client(&proof)
-            })
-            .await?
+            let decline = |live: domain::LiveElicitation| live.declined_in_client(&proof);
+            elicit::end(core, ctx, (caller, row), (AuditAction::Declined, decline)).await?
         }
         Some(ClientAnswer::Cancel) => {
-            elicit::end(core, ctx, (caller, row), domain::LiveElicitation::cancelled).await?
+            let cancel = domain::LiveElicitation::cancelled;
+            let what = AuditAction::ElicitationCancelled;
+            elicit::end(core, ctx, (caller, row), (what, cancel)).await?
         }
         // "Accept" says that the client opened the link, and proves nothing.
         Some(ClientAnswer::Accept) | None => {

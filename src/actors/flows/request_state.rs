@@ -7,7 +7,7 @@ use domain::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::audit_trail::{about_call, about_elicitation, by_server};
+use super::audit_trail::{about_call, by_server};
 use super::elicit;
 use crate::core::Core;
 use crate::doors::{Ctx, Refusal};
@@ -86,15 +86,9 @@ async fn about_other(
     subject: &VerifiedSubject,
     id: ElicitationId,
 ) -> Result<AuditAbout, Refusal> {
-    let call = about_call(core, caller, Some(subject));
-    let Some(row) = elicit::load(core, id).await? else {
-        return Ok(call);
-    };
-    let about = about_elicitation(&row.value);
-    Ok(AuditAbout {
-        other_user: call.user.filter(|user| about.user.as_ref() != Some(user)),
-        evidence: call.evidence,
-        ..about
+    Ok(match elicit::load(core, id).await? {
+        Some(row) => elicit::about_other(core, caller, subject, &row.value),
+        None => about_call(core, caller, Some(subject)),
     })
 }
 

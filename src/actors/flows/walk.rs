@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use domain::{
     BrowserFlow, BrowserFlowId, Digest, Elicitation, ElicitationOwner, FormAction, FormProof,
-    FormRefused, Issuer, Provider, SamePerson, Server, Timestamp,
+    FormRefused, Issuer, Permitted, Provider, SamePerson, Server, Timestamp,
 };
 use subtle::ConstantTimeEq as _;
 
-use super::elicit;
+use super::{credentials, elicit};
 use crate::core::Core;
 use crate::doors::{Cookies, Ctx, PostedForm, Refusal, Tokens, cookie_digits};
 use crate::rows::{self, SessionRow, Stored};
@@ -73,7 +73,7 @@ pub(crate) async fn assemble(
     let Some(elicitation) = elicit::load(core, flow.value.elicitation).await? else {
         return Ok(None);
     };
-    let Some(declared) = declared(core, &elicitation.value) else {
+    let Some(declared) = standing(core, &elicitation.value).await? else {
         return Ok(None);
     };
     let owner = core.open_owner(&elicitation.value)?;
@@ -95,6 +95,20 @@ pub(crate) fn declared(core: &Core, facts: &Elicitation) -> Option<Declared> {
         provider: Arc::clone(registry.provider(&facts.provider)?),
         issuer: Arc::clone(registry.issuer(&facts.issuer)?),
     })
+}
+
+/// The declared parties of an elicitation, as long as the operator lets its server go on: a server that is disabled, or no
+/// longer allowed what the elicitation asks for, gets no further; the flow waits for the operator to change that back.
+pub(crate) async fn standing(
+    core: &Core,
+    facts: &Elicitation,
+) -> Result<Option<Declared>, Refusal> {
+    let Some(declared) = declared(core, facts) else {
+        return Ok(None);
+    };
+    let stands = Permitted::still(&declared.server, &facts.provider, &facts.scopes)
+        && !credentials::is_disabled(core, &facts.server).await?;
+    Ok(stands.then_some(declared))
 }
 
 /// Whether this browser holds the cookie of a flow; compared in constant time.

@@ -16,6 +16,8 @@ pub(crate) enum Due {
     Session(Digest),
     /// A used login need no longer be remembered.
     UsedLogin(Digest),
+    /// What was kept for an `Idempotency-Key` may go.
+    Repeat(Digest),
 }
 
 /// The index row for something due at `at`.
@@ -25,6 +27,7 @@ pub(crate) fn expiry_row(at: Timestamp, due: &Due) -> RowKey {
         Due::Pending(id) => (2, id.as_bytes()),
         Due::Session(hash) => (3, &hash.0),
         Due::UsedLogin(hash) => (4, &hash.0),
+        Due::Repeat(hash) => (5, &hash.0),
     };
     let mut key = order(at).to_vec();
     key.push(code);
@@ -61,6 +64,7 @@ impl Due {
             2 => Self::Pending(BrowserFlowId::from_bytes(id.try_into().ok()?)),
             3 => Self::Session(Digest(id.try_into().ok()?)),
             4 => Self::UsedLogin(Digest(id.try_into().ok()?)),
+            5 => Self::Repeat(Digest(id.try_into().ok()?)),
             _ => return None,
         };
         Some((Timestamp::from_ms(i64::from_be_bytes(*at)), due))
@@ -90,5 +94,8 @@ mod tests {
             Some((Timestamp::from_ms(1_000), due))
         );
         assert_eq!(Due::parse(&late.key[..12]), None);
+        let kept = Due::Repeat(Digest([2; 32]));
+        let entry = expiry_row(Timestamp::from_ms(5), &kept);
+        assert_eq!(Due::parse(&entry.key), Some((Timestamp::from_ms(5), kept)));
     }
 }

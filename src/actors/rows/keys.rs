@@ -85,11 +85,17 @@ pub(crate) fn used_login(hash: &Digest) -> RowKey {
     RowKey::new(Table::UsedLogins, hash.0.as_slice())
 }
 
-/// All grants of a person at a server.
-pub(crate) fn grants_prefix(tenant: &TenantSlug, user: UserId, server: &ServerSlug) -> Vec<u8> {
+/// All grants of a person at all servers.
+pub(crate) fn person_grants_prefix(tenant: &TenantSlug, user: UserId) -> Vec<u8> {
     let mut key = Vec::with_capacity(128);
     name(&mut key, tenant.as_str());
     key.extend_from_slice(user.as_bytes());
+    key
+}
+
+/// All grants of a person at a server.
+pub(crate) fn grants_prefix(tenant: &TenantSlug, user: UserId, server: &ServerSlug) -> Vec<u8> {
+    let mut key = person_grants_prefix(tenant, user);
     name(&mut key, server.as_str());
     key
 }
@@ -118,6 +124,11 @@ pub(crate) fn record(grant: GrantId, kind: crypto::Kind, slot: &SlotName) -> Row
     key.push(kind.code());
     name(&mut key, slot.as_str());
     RowKey::new(Table::Records, key)
+}
+
+/// What is kept for an `Idempotency-Key`, by the keyed hash of the key and of who uses it.
+pub(crate) fn repeat(hash: &Digest) -> RowKey {
+    RowKey::new(Table::Idempotency, hash.0.as_slice())
 }
 
 /// Live elicitations of a person at a server.

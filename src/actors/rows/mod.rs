@@ -14,7 +14,7 @@ use storage::{Revision, Store, StoreError, Table, Write};
 pub(crate) use expiry::{Due, expiry_row, look_at};
 pub(crate) use keys::RowKey;
 pub(crate) use people::{SessionRow, UserRow, WrappedRow};
-pub(crate) use servers::{LiveList, LiveOne, ServerKeyRow, ServerRow};
+pub(crate) use servers::{LiveList, LiveOne, RepeatRow, ServerKeyRow, ServerRow};
 
 /// A row that was read: its value and the revision that a change must name.
 #[derive(Debug, Clone)]

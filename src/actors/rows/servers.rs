@@ -1,6 +1,6 @@
 //! Servers: their keys, whether they are disabled, and how many elicitations they have out for a person.
 
-use domain::{Digest, ElicitationId, ServerSlug, Timestamp};
+use domain::{Blob, Digest, ElicitationId, ServerSlug, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A server key, found by its public id. The secret is not here, only a keyed hash of the whole key.
@@ -21,6 +21,17 @@ pub(crate) struct ServerKeyRow {
 pub(crate) struct ServerRow {
     /// Whether the operator disabled it.
     pub(crate) disabled: bool,
+}
+
+/// What a request that is repeated with its `Idempotency-Key` finds again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RepeatRow {
+    /// The elicitation made for it.
+    pub(crate) elicitation: ElicitationId,
+    /// The elicitation's connect ticket, sealed under the tenant's flow key.
+    pub(crate) ticket: Blob,
+    /// When the key is forgotten.
+    pub(crate) ends: Timestamp,
 }
 
 /// Elicitations of one person at one server that may still be live.
@@ -50,6 +61,14 @@ impl LiveList {
     /// Drops those that are over.
     pub(crate) fn prune(&mut self, now: Timestamp) {
         self.elicitations.retain(|one| !one.ends.passed(now));
+    }
+
+    /// Takes out one that has ended, and those whose time is over; whether any was there.
+    pub(crate) fn forget(&mut self, ended: ElicitationId, now: Timestamp) -> bool {
+        let before = self.elicitations.len();
+        self.elicitations.retain(|one| one.id != ended);
+        self.prune(now);
+        self.elicitations.len() < before
     }
 
     /// Whether it is as long as it may be.

@@ -6,7 +6,7 @@ use domain::{
     Blob, BrowserFlowId, Elicitation, ElicitationId, ElicitationOwner, Identity, Issuer, IssuerUrl,
     Subject, TenantSlug, Timestamp,
 };
-use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _};
+use secret::{ConnectTicket, CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _};
 
 use super::wire::{Reader, Writer};
 use crate::core::Core;
@@ -91,6 +91,40 @@ impl Core {
         word: &[u8; 32],
     ) -> Result<Blob, Refusal> {
         self.seal_flow(tenant, &self.flow_word_context(tenant, what, flow), word)
+    }
+
+    /// Seals an elicitation's connect ticket, for a request that is repeated.
+    pub(crate) fn seal_ticket(
+        &self,
+        facts: &Elicitation,
+        ticket: &ConnectTicket,
+    ) -> Result<Blob, Refusal> {
+        self.seal_flow(
+            &facts.tenant,
+            &self.ticket_context(facts),
+            ticket.as_bytes(),
+        )
+    }
+
+    /// Opens an elicitation's connect ticket.
+    pub(crate) fn open_ticket(
+        &self,
+        facts: &Elicitation,
+        blob: &Blob,
+    ) -> Result<ConnectTicket, Refusal> {
+        let plain = self.open_flow(&self.ticket_context(facts), blob)?;
+        ConnectTicket::parse(&word_text(plain.expose())).map_err(|_| Refusal::Internal)
+    }
+
+    fn ticket_context<'a>(&self, facts: &'a Elicitation) -> SealContext<'a> {
+        SealContext {
+            tenant: Some(&facts.tenant),
+            server: Some(&facts.server),
+            issuer: Some(&facts.issuer),
+            provider: Some(&facts.provider),
+            metadata: MetadataDigest::of_parts(&[b"repeated ticket", facts.id.as_bytes()]),
+            ..SealContext::new(Kind::FlowSecret, self.vault)
+        }
     }
 
     /// Opens `state` of a flow.
@@ -237,7 +271,7 @@ pub(crate) const FLOW_SECRET: &str = "flow secret";
 pub(crate) const FLOW_STATE: &str = "flow state";
 
 /// The text form of a 32-byte word, from which our bearer types are read.
-pub(crate) fn word_text(bytes: &[u8]) -> zeroize::Zeroizing<String> {
+pub(super) fn word_text(bytes: &[u8]) -> zeroize::Zeroizing<String> {
     use base64::Engine as _;
     zeroize::Zeroizing::new(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
 }

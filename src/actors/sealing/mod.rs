@@ -15,7 +15,7 @@ use secret::SecretBytes;
 use crate::core::Core;
 use crate::doors::Refusal;
 
-pub(crate) use flow::{FLOW_SECRET, FLOW_STATE, PreLogin, word_text};
+pub(crate) use flow::{FLOW_SECRET, FLOW_STATE, PreLogin};
 pub(crate) use person::{DataKey, OpenSession, SessionSecrets};
 pub(crate) use place::POLICY_VERSION;
 pub(crate) use tokens::{PendingTokens, TokenRecord, TokenToSeal, main_slot};

@@ -7,11 +7,9 @@ use secret::ConnectTicket;
 use super::Vault;
 use crate::doors::{
     Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
-    Posted, PostedForm, ProviderLeaving, Refusal, SignedIn,
+    Posted, PostedForm, ProviderLeaving, SignedIn,
 };
-use crate::flows::{audit_trail, callback, confirm, consent, link, login, page, walk};
-use crate::rows::{self, Changes};
-use domain::{AuditAction, AuditClass, FormAction, FormProof};
+use crate::flows::{callback, confirm, consent, link, login, page, sign_out};
 
 impl BrowserDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -150,59 +148,10 @@ impl BrowserDoor for Vault {
     fn sign_out<'a>(
         &'a self,
         ctx: Ctx,
-        flow: Option<BrowserFlowId>,
+        flow: BrowserFlowId,
         cookies: &'a Cookies,
         form: PostedForm,
     ) -> Answer<'a, Posted> {
-        Box::pin(async move { self.end_session(ctx, flow, cookies, &form).await })
-    }
-}
-
-impl Vault {
-    /// Ends the session of this browser, on the word of a form of its own page.
-    async fn end_session(
-        &self,
-        ctx: Ctx,
-        flow: Option<BrowserFlowId>,
-        cookies: &Cookies,
-        form: &PostedForm,
-    ) -> Result<Posted, Refusal> {
-        let core = &*self.core;
-        let Some(here) = walk::session(core, ctx.now, cookies).await? else {
-            return Ok(Posted::Page);
-        };
-        let walk = match flow {
-            Some(flow) => walk::load(core, ctx, flow, cookies).await?,
-            None => None,
-        };
-        let fits = walk
-            .as_ref()
-            .is_some_and(|walk| walk.form(FormAction::SignOut, form).is_ok());
-        if let Err(refused) = FormProof::check(FormAction::SignOut, form.same_origin, fits) {
-            let what = (AuditClass::Browser, AuditAction::FormRefused);
-            let who = (
-                core.by_person(Some(&here.open.session)),
-                domain::AuditAbout::default(),
-            );
-            core.audited_as(ctx, what, login::form_code(refused), who)
-                .await?;
-            return Ok(Posted::Refused);
-        }
-        let mut changes = Changes::default();
-        changes.delete(
-            rows::keys::session(&here.open.session.id),
-            here.row.revision,
-        );
-        let mut about = domain::AuditAbout::default();
-        if let Some(walk) = &walk {
-            let mut flow = walk.flow.value.clone();
-            flow.signed_out = true;
-            changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
-            about = audit_trail::about_elicitation(&walk.elicitation.value);
-        }
-        let by = core.by_person(Some(&here.open.session));
-        let entry = audit_trail::event((AuditClass::Browser, AuditAction::SignedOut), by, about);
-        core.commit_audited(ctx, changes, entry).await?;
-        Ok(Posted::Page)
+        Box::pin(async move { sign_out::sign_out(&self.core, ctx, (flow, cookies), &form).await })
     }
 }

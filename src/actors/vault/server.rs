@@ -14,7 +14,7 @@ use crate::doors::{
     RevocationReceipt, ServerDoor, SubjectInput, Wanted,
 };
 use crate::flows::audit_trail::{about_call, by_server};
-use crate::flows::{credentials, elicit, grants, release, request_state};
+use crate::flows::{credentials, elicit, grants, pending, release, request_state};
 
 impl ServerDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -58,7 +58,7 @@ impl ServerDoor for Vault {
             let answer =
                 release::ensure(&self.core, &self.grants, ctx, (caller, subject), request).await?;
             if let (Ensured::Ended(view), true) = (&answer, ended_by_client) {
-                self.elicitations.changed(view.id);
+                self.taken_back(ctx, view.id);
             }
             Ok(answer)
         })
@@ -125,7 +125,7 @@ impl ServerDoor for Vault {
     ) -> Answer<'a, ElicitationView> {
         Box::pin(async move {
             let view = elicit::cancel(&self.core, ctx, caller, subject, id).await?;
-            self.elicitations.changed(id);
+            self.taken_back(ctx, id);
             Ok(view)
         })
     }
@@ -184,6 +184,18 @@ impl ServerDoor for Vault {
 }
 
 impl Vault {
+    /// Wakes those who wait for an elicitation that its server ended, and destroys tokens that were pending in it. The
+    /// janitor does it later, if this fails.
+    fn taken_back(&self, ctx: Ctx, id: ElicitationId) {
+        self.elicitations.changed(id);
+        let core = Arc::clone(&self.core);
+        drop(self.core.start(async move {
+            if let Err(refusal) = pending::abandon(&core, ctx, id).await {
+                tracing::warn!(elicitation.id = %id, %refusal, "pending tokens wait for the janitor");
+            }
+        }));
+    }
+
     /// C2, on whichever evidence was presented.
     async fn verify(
         &self,

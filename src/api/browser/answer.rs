@@ -132,7 +132,7 @@ impl<'a> Visit<'a> {
     /// on is the flow's own page, which shows where things stand.
     pub(crate) fn form_refused(&self, flow: Option<BrowserFlowId>) -> HttpResponse {
         let view = ErrorView {
-            cause: Cause::Generic,
+            cause: Cause::Form,
             code: "form-refused".to_owned(),
             reference: reference(self.ctx.request),
             again: None,

@@ -102,16 +102,12 @@ impl Jar {
             set(answer, &format!("{FLOW}{digits}"), &cookie.to_text(), life);
         }
     }
+}
 
-    /// Ends the session; without a flow to go on with, every flow too.
-    pub(crate) fn sign_out(&self, answer: &mut HttpResponseBuilder, keep_flows: bool) {
-        set(answer, SESSION, "", 0);
-        remove_pre_login(answer);
-        let flows = self.flows.iter().filter(|_| !keep_flows);
-        for digits in flows {
-            set(answer, &format!("{FLOW}{digits}"), "", 0);
-        }
-    }
+/// Removes the session cookie and that of a login under way; flows go on with somebody else.
+pub(crate) fn sign_out(answer: &mut HttpResponseBuilder) {
+    set(answer, SESSION, "", 0);
+    remove_pre_login(answer);
 }
 
 /// Sets the session cookie after a login and removes the pre-login cookie.

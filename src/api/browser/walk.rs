@@ -6,7 +6,7 @@ use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::doors::{FlowPage, Posted, PostedForm, reference};
 use domain::BrowserFlowId;
-use pages::{Cause, ErrorView, SignedOutView};
+use pages::{Cause, ErrorView};
 
 use super::App;
 use super::answer::{Early, Outcome, Visit, flow_path, see_other};
@@ -262,7 +262,10 @@ pub(crate) async fn sign_out(
 
 async fn end_session(visit: &Visit<'_>, payload: Payload) -> Outcome {
     let (jar, same_origin, fields) = read_any(visit, payload, Extra::Flow).await?;
-    let flow = fields.flow;
+    let Some(flow) = fields.flow else {
+        // Every sign-out button of ours names the flow whose page it is on.
+        return Ok(visit.form_refused(None));
+    };
     let form = posted(same_origin, fields);
     let answer = visit
         .app
@@ -270,24 +273,19 @@ async fn end_session(visit: &Visit<'_>, payload: Payload) -> Outcome {
         .sign_out(visit.ctx, flow, &jar.cookies, form)
         .await;
     match answer.map_err(|refusal| visit.refused(refusal))? {
-        Posted::Refused => return Ok(visit.form_refused(flow)),
+        Posted::Page => {}
         Posted::Gone => return Ok(visit.gone()),
-        Posted::Page | Posted::Leaving | Posted::TickMissing(_) => {}
+        // Nothing of the browser's is touched for a form that was not taken.
+        Posted::Refused | Posted::Leaving | Posted::TickMissing(_) => {
+            return Ok(visit.form_refused(Some(flow)));
+        }
     }
-    let status = if flow.is_some() {
-        StatusCode::SEE_OTHER
-    } else {
-        StatusCode::OK
-    };
-    let mut answer = HttpResponse::build(status);
-    jar.sign_out(&mut answer, flow.is_some());
+    let mut answer = HttpResponse::SeeOther();
+    cookies::sign_out(&mut answer);
     // Not "cookies": that would clear the whole registrable domain, applications of others included.
     answer.insert_header((
         HeaderName::from_static("clear-site-data"),
         "\"cache\", \"storage\"",
     ));
-    Ok(match flow {
-        Some(flow) => see_other(answer, &flow_path(flow)),
-        None => visit.page(answer, &SignedOutView),
-    })
+    Ok(see_other(answer, &flow_path(flow)))
 }

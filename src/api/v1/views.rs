@@ -104,6 +104,14 @@ impl From<RevocationReceipt> for Receipt {
                 "failed",
                 "The tokens are destroyed here. The provider did not confirm that they no longer work; the user can remove the app in the account settings there.",
             ),
+            ProviderRevocation::KeptForOtherGrant => (
+                "kept_for_other_grant",
+                "The tokens are destroyed here. The provider was not told, because another connection of the user to the same account may need the same authorization there.",
+            ),
+            ProviderRevocation::NothingToRevoke => (
+                "nothing_to_revoke",
+                "There was no token that the provider could be told about. The user can look at the app in the account settings there.",
+            ),
         };
         Self {
             grant_id: receipt.grant.to_string(),

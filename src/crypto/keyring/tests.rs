@@ -44,7 +44,15 @@ fn a_stored_keyring_is_the_same_keyring() {
         again.lookup_hash(LookupLabel::Ticket, &value)
     );
     let key = ServerKeyText::generate(KeyClass::Server, &OsEntropy);
-    assert_eq!(keyring.server_key_hash(&key), again.server_key_hash(&key));
+    assert_eq!(
+        keyring.server_key_hash(&key, "s1"),
+        again.server_key_hash(&key, "s1")
+    );
+    assert_ne!(
+        keyring.server_key_hash(&key, "s1"),
+        keyring.server_key_hash(&key, "s2"),
+        "a key is bound to its owner"
+    );
     assert!(Keyring::open(&RootKey::generate(&OsEntropy), vault, &rows).is_err());
     assert!(Keyring::open(&root, VaultId::from_bytes([8; 16]), &rows).is_err());
 }

@@ -25,7 +25,7 @@ pub enum KeyFileError {
     #[error("{} exists already and is never overwritten; move it away if it is not needed any more", .0.display())]
     Exists(PathBuf),
     /// There is no such file.
-    #[error("{} does not exist; check the path in [seal], or restore the file from where it is kept", .0.display())]
+    #[error("{} does not exist; check the path in [seal], restore the file from where it is kept, or run `strongroom init` if this is a new installation", .0.display())]
     Absent(PathBuf),
     /// A link, a folder, a device or a pipe.
     #[error("{} is not a regular file; give the path of the key file itself, not of a link", .0.display())]

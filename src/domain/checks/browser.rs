@@ -1,7 +1,9 @@
 //! C6, C7 and C12: the right person, on our own page, saying yes on purpose.
 
 use crate::switch::{self, Check};
-use crate::{Digest, ElicitationId, ElicitationOwner, Identity, Pending, Timestamp, VerifiedLogin};
+use crate::{
+    Digest, ElicitationId, ElicitationOwner, GrantId, Identity, Pending, Timestamp, VerifiedLogin,
+};
 
 /// Someone signed in, in one browser: what a session record holds.
 #[derive(Debug)]
@@ -179,6 +181,7 @@ impl ConsentGiven {
 #[derive(Debug)]
 pub struct Confirmed {
     elicitation: ElicitationId,
+    grant: GrantId,
 }
 
 impl Confirmed {
@@ -197,11 +200,17 @@ impl Confirmed {
         let yes = form.action == FormAction::Confirm && tick == Tick::Ticked && in_time;
         (yes || switch::off(Check::C12)).then_some(Self {
             elicitation: person.elicitation,
+            grant: pending.grant,
         })
     }
 
     /// The elicitation it is about.
     pub fn elicitation(&self) -> ElicitationId {
         self.elicitation
+    }
+
+    /// The grant that the pending tokens become.
+    pub fn grant(&self) -> GrantId {
+        self.grant
     }
 }

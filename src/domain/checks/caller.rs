@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::switch::{self, Check};
-use crate::{Provider, ProviderSlug, Registry, ScopeSet, Server};
+use crate::{Allowance, Provider, ProviderSlug, Registry, ScopeSet, Server};
 
 /// What storage and configuration say about the owner of a presented key.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +111,12 @@ impl Permitted {
         })
     }
 
+    /// C3 once more, later in a flow: whether what was permitted when an elicitation was made still is.
+    pub fn still(server: &Server, provider: &ProviderSlug, scopes: &ScopeSet) -> bool {
+        let covers = |allowed: &Allowance| allowed.scopes.covers(scopes);
+        server.allowance(provider).is_some_and(covers) || switch::off(Check::C3)
+    }
+
     /// The provider.
     pub fn provider(&self) -> &Arc<Provider> {
         &self.provider
@@ -119,5 +125,39 @@ impl Permitted {
     /// The scopes.
     pub fn scopes(&self) -> &ScopeSet {
         &self.scopes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IssuerSlug, ServerSlug, SubjectMode, TenantSlug};
+
+    #[test]
+    fn a_flow_stands_while_its_server_is_allowed_all_that_it_asks_for() {
+        let scopes = |names: &[&str]| ScopeSet::new(names.iter().copied()).unwrap();
+        let practice = ProviderSlug::parse("practice").unwrap();
+        let server = Server {
+            slug: ServerSlug::parse("s1").unwrap(),
+            tenant: TenantSlug::parse("main").unwrap(),
+            name: "Server One".into(),
+            resource: "https://s1.test".into(),
+            issuer: IssuerSlug::parse("corp").unwrap(),
+            subject_mode: SubjectMode::Token,
+            allowed: vec![Allowance {
+                provider: practice.clone(),
+                scopes: scopes(&["read", "write"]),
+            }],
+            site: None,
+        };
+        for (asked, stands) in [
+            (scopes(&["read"]), true),
+            (scopes(&["read", "write"]), true),
+            (scopes(&["read", "admin"]), false),
+        ] {
+            assert_eq!(Permitted::still(&server, &practice, &asked), stands);
+        }
+        let other = ProviderSlug::parse("other").unwrap();
+        assert!(!Permitted::still(&server, &other, &scopes(&["read"])));
     }
 }

@@ -25,6 +25,9 @@ pub struct LoginExpectation<'a> {
     pub expires: Timestamp,
     /// The issuer that the login was started at.
     pub issuer: &'a str,
+    /// When the issuer was asked to let the person sign in anew: the start of this login, before which nobody may have
+    /// signed in. `None`: whoever was signed in at the issuer already is as good.
+    pub anew_since: Option<Timestamp>,
 }
 
 /// Proof of C5: this person has just signed in, in this browser, at this issuer.
@@ -61,7 +64,9 @@ pub enum LoginRefused {
 
 /// The answer of an issuer was matched to the login started in this browser; the code may be exchanged.
 #[derive(Debug)]
-pub struct LoginAnswer(());
+pub struct LoginAnswer {
+    anew_since: Option<Timestamp>,
+}
 
 impl LoginExpectation<'_> {
     /// First half of C5: `state`, issuer and age, before anything is sent anywhere.
@@ -75,7 +80,7 @@ impl LoginExpectation<'_> {
         now: Timestamp,
     ) -> Result<LoginAnswer, LoginRefused> {
         if switch::off(Check::C5) {
-            return Ok(LoginAnswer(()));
+            return Ok(LoginAnswer { anew_since: None });
         }
         if self.expires.passed(now) {
             return Err(LoginRefused::NotStartedHere);
@@ -83,7 +88,9 @@ impl LoginExpectation<'_> {
         if self.issuer != path_issuer || !bool::from(self.state.ct_eq(state)) {
             return Err(LoginRefused::WrongAnswer);
         }
-        Ok(LoginAnswer(()))
+        Ok(LoginAnswer {
+            anew_since: self.anew_since,
+        })
     }
 }
 
@@ -93,18 +100,20 @@ impl VerifiedLogin {
     /// Oldest accepted ID token: it was made for the code we have just exchanged.
     pub const MAX_AGE: Duration = Duration::from_secs(300);
 
-    /// Second half of C5: what the ID token says.
+    /// Second half of C5: what the ID token says; after `prompt=login` also that the person really signed in anew, because
+    /// an issuer may ignore that word (OpenID Connect Core section 3.1.2.1, `max_age` and `auth_time`).
     ///
     /// # Errors
     /// [`LoginRefused::IdToken`].
     pub fn check(
-        _answer: &LoginAnswer,
+        answer: &LoginAnswer,
         token: &IdTokenClaims,
         issuer: &Issuer,
         now: Timestamp,
     ) -> Result<Self, LoginRefused> {
         let text = |name: &str| token.claims.get(name).and_then(Value::as_str);
-        if !acceptable(&token.claims, issuer, now) && !switch::off(Check::C5) {
+        let fits = acceptable(&token.claims, issuer, now) && anew(&token.claims, answer, now);
+        if !fits && !switch::off(Check::C5) {
             return Err(LoginRefused::IdToken);
         }
         let values: Option<Vec<&str>> = issuer
@@ -174,6 +183,18 @@ fn acceptable(claims: &Map<String, Value>, issuer: &Issuer, now: Timestamp) -> b
         Some(azp) => azp.as_str() == Some(&*issuer.client.id),
     };
     iat_fits && nbf_fits && azp_fits
+}
+
+/// Whether the person signed in after this login began, where that was asked for.
+fn anew(claims: &Map<String, Value>, answer: &LoginAnswer, now: Timestamp) -> bool {
+    let Some(since) = answer.anew_since else {
+        return true;
+    };
+    let earliest = since.minus(VerifiedLogin::LEEWAY);
+    let latest = now.plus(VerifiedLogin::LEEWAY);
+    let at = claims.get("auth_time").and_then(Value::as_i64);
+    at.map(Timestamp::from_seconds)
+        .is_some_and(|at| (earliest..=latest).contains(&at))
 }
 
 fn bounded(text: &str) -> Box<str> {

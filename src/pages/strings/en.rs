@@ -24,7 +24,7 @@ pub(super) static EN: Strings = Strings {
     close: "You can close this page now.",
 
     hop_h: "One more step",
-    hop_lead: "This page goes on by itself. If it does not, choose Continue.",
+    hop_lead: "If this page does not go on by itself, choose Continue.",
     hop_go: "Continue",
 
     signin_h: "First, sign in",
@@ -121,8 +121,10 @@ pub(super) static EN: Strings = Strings {
     error_browser: "You came back in another browser or tab than the one you started in. We stopped, to be safe.",
     error_operator: "Something here has to be set right by {operator} first.",
     error_busy: "Too many people are here right now.",
+    error_form: "This form was used already, or it is not one of ours.",
     error_generic: "Something went wrong on our side. It was not you.",
     error_safe: "*What is safe:* nothing was connected, and we kept nothing.",
+    error_safe_step: "*What is safe:* this step changed nothing. What was done before stays as it is.",
     error_do: "*What you can do:* wait a minute and try again. If it still fails, ask {operator} and give them these two lines.",
     error_do_ask: "*What you can do:* go back to your AI app and ask again. If it still fails, ask {operator} and give them these two lines.",
     error_code: "Error {code}",

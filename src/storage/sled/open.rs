@@ -110,6 +110,7 @@ impl SledStore {
             return Err(OpenError::SidecarLost { path });
         };
         wait_for_sled(dir)?;
+        forget_unfinished_snapshots(dir)?;
         let trees = guarded_open(dir, settings, |_| Ok(()))?;
         let (vault, store) = identify(&trees, format)?;
         if vault != witness.vault {
@@ -140,6 +141,7 @@ impl SledStore {
         let lock = lock_sidecar(&sidecar::path_of(dir), true)?;
         let witness = Sidecar::read(&lock).map_err(io_error("reading the sidecar"))?;
         wait_for_sled(dir)?;
+        forget_unfinished_snapshots(dir)?;
         let trees = guarded_open(dir, settings, |_| Ok(()))?;
         let (vault, store) = identify(&trees, format)?;
         let seen = witness
@@ -275,6 +277,25 @@ fn wait_for_sled(dir: &Path) -> Result<(), OpenError> {
         }
     }
     Err(OpenError::InUse)
+}
+
+/// Removes snapshots that were being written when the process ended.
+///
+/// A snapshot only shortens the next start: everything in it is in the log as well. sled writes it under a name ending in
+/// `.generating` and renames it when it is whole, but its reader takes unfinished ones, too, and then refuses the store.
+fn forget_unfinished_snapshots(dir: &Path) -> Result<(), OpenError> {
+    for entry in fs::read_dir(dir).map_err(io_error("listing the store's folder"))? {
+        let entry = entry.map_err(io_error("listing the store's folder"))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("snap.") && name.ends_with(".generating") {
+            tracing::warn!(
+                "a snapshot was not finished when the process ended; it is removed, nothing is lost"
+            );
+            fs::remove_file(entry.path()).map_err(io_error("removing an unfinished snapshot"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks the format marker; returns vault id and commit number.

@@ -19,12 +19,12 @@ mod outages;
 mod payloads;
 mod refresh;
 mod repeats;
-mod rows;
+pub(crate) mod rows;
 mod signatures;
 mod states;
 mod tokens;
 mod waiting;
-mod world;
+pub(crate) mod world;
 
 use reqwest::Method;
 use serde_json::Value;

@@ -3,6 +3,7 @@
 mod browser;
 mod clock;
 mod kill;
+mod ports;
 mod server;
 mod vault;
 

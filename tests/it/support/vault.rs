@@ -12,6 +12,7 @@ use strongroom::config::{Config, Mode, OsFiles, Outside};
 use strongroom::foundation::{Foundation, Hands};
 use tempfile::TempDir;
 
+use super::ports::free_port;
 use super::{Browser, ManualClock, McpServer, Page};
 
 /// The resource identifier of the test's MCP server.
@@ -292,14 +293,6 @@ fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
             std::fs::copy(entry.path(), target).unwrap();
         }
     }
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
 }
 
 fn write_secret(folder: &TempDir) {

@@ -246,7 +246,10 @@ async fn whatever_is_gone_looks_the_same() {
         click("/never/heard/of", "none"),
         form(&format!("{page}/consent"), "csrf=t"),
         form(&format!("{page}/decline"), "csrf=t"),
-        form("/session/end", "csrf=t"),
+        form(
+            "/session/end",
+            "csrf=t&flow=bf_0102030405060708090a0b0c0d0e0f10",
+        ),
     ];
     let mut seen = Vec::new();
     for request in requests {

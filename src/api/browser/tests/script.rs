@@ -256,11 +256,10 @@ impl BrowserDoor for Script {
     fn sign_out<'a>(
         &'a self,
         _: Ctx,
-        flow: Option<BrowserFlowId>,
+        flow: BrowserFlowId,
         _: &'a Cookies,
         form: PostedForm,
     ) -> Answer<'a, Posted> {
-        let deed = flow.map_or("sign-out".to_owned(), |flow| format!("sign-out {flow}"));
-        self.posted(&deed, &form)
+        self.posted(&format!("sign-out {flow}"), &form)
     }
 }

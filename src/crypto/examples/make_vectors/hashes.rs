@@ -220,8 +220,13 @@ fn server_keys(mac: &MacKey) -> Vec<Value> {
     let mut cases = Vec::new();
     for class in [KeyClass::Server, KeyClass::Admin] {
         let key = ServerKeyText::generate(class, &Counter(77.into()));
-        let hash = hex(mac.server_key_hash(&key).as_bytes());
-        let case = |name: &str, text: &str, expect: Value| json!({ "name": format!("{} {name}", class.prefix()), "of": "server_key", "class": class.prefix(), "text": text, "expect": expect });
+        let owner = match class {
+            KeyClass::Server => "s1",
+            KeyClass::Admin => "",
+        };
+        let hash = hex(mac.server_key_hash(&key, owner).as_bytes());
+        let owned = |owner: &str, name: &str, text: &str, expect: Value| json!({ "name": format!("{} {name}", class.prefix()), "of": "server_key", "class": class.prefix(), "owner": owner, "text": text, "expect": expect });
+        let case = |name: &str, text: &str, expect: Value| owned(owner, name, text, expect);
         let text = key.as_str();
         let other = if text.starts_with("srk_") {
             "sra_"
@@ -232,6 +237,17 @@ fn server_keys(mac: &MacKey) -> Vec<Value> {
         let (cut, _) = text.split_at(65);
         let reversed: String = text.chars().rev().collect();
         cases.push(case("key", text, json!({ "is": hash })));
+        for other in ["", "s", "s1", "s11", "s2"]
+            .iter()
+            .filter(|other| **other != owner)
+        {
+            cases.push(owned(
+                other,
+                &format!("key as one of {other:?}"),
+                text,
+                json!({ "differs": hash }),
+            ));
+        }
         cases.push(case(
             "key reversed",
             &reversed,

@@ -121,7 +121,9 @@ fn server_key(mac: &MacKey, case: &Value) -> Outcome {
         KeyClass::Server
     };
     match ServerKeyText::parse(class, text(case, "text")) {
-        Ok(key) => Outcome::Is(hex(mac.server_key_hash(&key).as_bytes())),
+        Ok(key) => Outcome::Is(hex(mac
+            .server_key_hash(&key, text(case, "owner"))
+            .as_bytes())),
         Err(_) => Outcome::Refused("bad_key".to_owned()),
     }
 }

@@ -193,6 +193,10 @@ fn errors() -> Result<Vec<(&'static str, ErrorView)>, HrefError> {
         ),
         ("error.busy", error(Cause::Busy, "busy", false, false)),
         (
+            "error.form",
+            error(Cause::Form, "form-refused", false, false),
+        ),
+        (
             "error.generic",
             error(Cause::Generic, "internal", false, false),
         ),

@@ -2,11 +2,12 @@
 
 use super::*;
 
-fn matched() -> LoginAnswer {
+fn matched(anew_since: Option<Timestamp>) -> LoginAnswer {
     let expectation = domain::LoginExpectation {
         state: b"s",
         expires: after(600),
         issuer: "corp",
+        anew_since,
     };
     expectation.matches(b"s", "corp", NOW).unwrap()
 }
@@ -27,13 +28,17 @@ impl Stage {
     }
 
     async fn finish(&self) -> Result<VerifiedLogin, LoginRefused> {
+        self.finish_anew(None).await
+    }
+
+    async fn finish_anew(&self, since: Option<Timestamp>) -> Result<VerifiedLogin, LoginRefused> {
         let login = LoginCode {
             code: secret::AuthorizationCode::new("the code".into()),
             nonce: &secret::Nonce::new("the nonce".into()),
             verifier: &secret::PkceVerifier::new("the verifier".into()),
         };
         self.upstream
-            .finish_login(&matched(), &self.issuer, login, NOW)
+            .finish_login(&matched(since), &self.issuer, login, NOW)
             .await
     }
 }
@@ -104,6 +109,29 @@ async fn an_id_token_that_is_not_for_this_login_is_refused() {
         let token = message(&json!({ "alg": alg }), &stage.id_claims());
         let login = stage.login(&format!("{token}.c2ln")).await;
         assert_eq!(login.err(), Some(LoginRefused::IdToken), "{alg}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_demand_to_sign_in_anew_the_id_token_must_say_that_it_happened() {
+    let stage = stage().await;
+    let header = json!({ "alg": "ES256", "kid": "k1" });
+    let at = NOW.as_seconds();
+    let since = NOW.minus(std::time::Duration::from_secs(100));
+    for (auth_time, demanded, ordinary) in [
+        (json!(at), true, true),
+        (json!(at - 160), true, true),
+        (json!(at - 161), false, true),
+        (json!(at - 86_400), false, true),
+        (json!(at + 61), false, true),
+        (Value::Null, false, true),
+    ] {
+        let mut claims = stage.id_claims();
+        claims["auth_time"] = auth_time.clone();
+        let login = stage.login(&stage.key.sign(&header, &claims)).await;
+        assert_eq!(login.is_ok(), ordinary, "{auth_time} {login:?}");
+        let login = stage.finish_anew(Some(since)).await;
+        assert_eq!(login.is_ok(), demanded, "{auth_time} {login:?}");
     }
 }
 

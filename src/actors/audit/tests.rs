@@ -1,0 +1,137 @@
+//! A log to test with, and what happens to it when very many write.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use domain::Timestamp;
+
+use super::*;
+use crate::supervise::Vitals;
+
+/// A clock that a test moves.
+#[derive(Default)]
+pub(crate) struct Movable(AtomicI64);
+
+impl Clock for Movable {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A log in a folder of its own.
+pub(crate) struct Bench {
+    /// The log.
+    pub(crate) log: AuditLog,
+    /// Its clock.
+    pub(crate) clock: Arc<Movable>,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// An ordinary log.
+    pub(crate) fn new() -> Self {
+        let (clock, folder) = (Arc::<Movable>::default(), tempfile::tempdir().unwrap());
+        let log = AuditLog::open(
+            folder.path(),
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            stage(&clock),
+        );
+        Self {
+            log: log.unwrap(),
+            clock,
+            folder,
+        }
+    }
+
+    /// A log that takes no line.
+    pub(crate) fn on_a_full_disk() -> Self {
+        let mut bench = Self::new();
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let file = Arc::new(AuditFile::over(full));
+        bench.log.sync = SyncHandle::start(Arc::clone(&file), stage(&bench.clock));
+        bench.log.file = file;
+        bench
+    }
+
+    fn lines(&self) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("audit.jsonl")).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// The outcomes of all entries.
+    pub(crate) fn outcomes(&self) -> Vec<String> {
+        self.lines()
+            .iter()
+            .map(|line| line["outcome"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    async fn refused(&self, class: AuditClass, principal: Principal) {
+        let event = AuditEvent {
+            class,
+            action: AuditAction::CallbackRefused,
+            outcome: "unknown-state",
+            principal,
+            about: AuditAbout::default(),
+        };
+        self.log.write(&event).await.unwrap();
+    }
+
+    fn counted(&self) -> Vec<u64> {
+        self.lines()
+            .iter()
+            .filter(|line| line["action"] == "refusals_counted")
+            .map(|line| line["count"].as_u64().unwrap())
+            .collect()
+    }
+}
+
+fn stage(clock: &Arc<Movable>) -> Stage {
+    Stage {
+        arbiter: actix_rt::Arbiter::current(),
+        vitals: Arc::new(Vitals::new(Arc::clone(clock) as Arc<dyn Clock>)),
+    }
+}
+
+#[actix::test]
+async fn a_crowd_of_nobodies_is_written_up_to_a_number_and_counted_beyond_it() {
+    let bench = Bench::new();
+    for _ in 0..1_000 {
+        bench.refused(AuditClass::Browser, Principal::Nobody).await;
+    }
+    assert_eq!(bench.lines().len(), 120);
+    // Who is known, and every other class, is written in any case.
+    bench
+        .refused(AuditClass::Browser, Principal::Person("p".into()))
+        .await;
+    bench.refused(AuditClass::Release, Principal::Nobody).await;
+    assert_eq!(bench.lines().len(), 122);
+    assert_eq!(bench.counted(), [0; 0]);
+
+    bench.clock.0.store(60_000, Ordering::SeqCst);
+    bench.refused(AuditClass::Browser, Principal::Nobody).await;
+    assert_eq!(bench.counted(), [880]);
+    assert_eq!(bench.lines().len(), 124, "and the next minute has begun");
+    bench.clock.0.store(120_000, Ordering::SeqCst);
+    bench.refused(AuditClass::Release, Principal::Vault).await;
+    assert_eq!(bench.counted(), [880], "nothing was left out since");
+}
+
+#[actix::test]
+async fn what_was_counted_is_told_at_the_end_and_after_a_clock_was_set_back() {
+    let bench = Bench::new();
+    for _ in 0..121 {
+        bench.refused(AuditClass::Browser, Principal::Nobody).await;
+    }
+    bench.log.write_counted();
+    bench.log.write_counted();
+    assert_eq!(bench.counted(), [1], "once");
+    bench.refused(AuditClass::Browser, Principal::Nobody).await;
+    bench.clock.0.store(-1, Ordering::SeqCst);
+    bench.refused(AuditClass::Browser, Principal::Nobody).await;
+    assert_eq!(bench.counted(), [1, 1]);
+}

@@ -1,0 +1,6 @@
+//! Faults that a review found, each with the test that would have found it first.
+
+mod flows_end;
+mod keys;
+mod proofs;
+mod revocation;
