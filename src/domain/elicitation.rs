@@ -282,10 +282,16 @@ impl LiveElicitation {
     }
 
     /// The person said no in the MCP client; it is over.
-    #[must_use]
-    pub fn declined_in_client(mut self, _state: &crate::StatePresented) -> Elicitation {
-        self.elicitation.state = ElicitationState::Declined;
-        self.elicitation
+    ///
+    /// # Errors
+    /// [`OtherElicitation`].
+    pub fn declined_in_client(
+        self,
+        state: &crate::StatePresented,
+    ) -> Result<Elicitation, OtherElicitation> {
+        let Self { mut elicitation } = self.only(state.elicitation())?;
+        elicitation.state = ElicitationState::Declined;
+        Ok(elicitation)
     }
 
     /// The server took it back; it is over.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuthenticatedServer, Elicitation, ElicitationId,
-    ElicitationState, LiveElicitation, Permitted, VerifiedSubject,
+    ElicitationState, LiveElicitation, OtherElicitation, Permitted, VerifiedSubject,
 };
 use secret::ConnectTicket;
 use storage::Revision;
@@ -250,7 +250,8 @@ pub(crate) async fn cancel(
 ) -> Result<ElicitationView, Refusal> {
     let row = mine(core, ctx, caller, subject, id).await?;
     let what = AuditAction::ElicitationCancelled;
-    let ended = end(core, ctx, (caller, row), (what, LiveElicitation::cancelled)).await?;
+    let cancel = |live: LiveElicitation| Ok(live.cancelled());
+    let ended = end(core, ctx, (caller, row), (what, cancel)).await?;
     Ok(view(core, &ended, ctx))
 }
 
@@ -259,10 +260,13 @@ pub(crate) async fn end(
     core: &Core,
     ctx: Ctx,
     (caller, row): (&AuthenticatedServer, Stored<Elicitation>),
-    (action, how): (AuditAction, impl FnOnce(LiveElicitation) -> Elicitation),
+    (action, how): (
+        AuditAction,
+        impl FnOnce(LiveElicitation) -> Result<Elicitation, OtherElicitation>,
+    ),
 ) -> Result<Elicitation, Refusal> {
     let live = row.value.live(ctx.now).map_err(|_| Refusal::Gone)?;
-    let ended = how(live);
+    let ended = how(live).map_err(|_| Refusal::Internal)?;
     let mut changes = Changes::default();
     changes.put(rows::keys::elicitation(ended.id), row.revision, &ended);
     let what = (AuditClass::Link, action);

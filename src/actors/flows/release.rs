@@ -330,7 +330,7 @@ async fn resumed(
             elicit::end(core, ctx, (caller, row), (AuditAction::Declined, decline)).await?
         }
         Some(ClientAnswer::Cancel) => {
-            let cancel = domain::LiveElicitation::cancelled;
+            let cancel = |live: domain::LiveElicitation| Ok(live.cancelled());
             let what = AuditAction::ElicitationCancelled;
             elicit::end(core, ctx, (caller, row), (what, cancel)).await?
         }

@@ -78,10 +78,20 @@ fn a_proof_about_another_elicitation_moves_nothing() {
         let (person, form) = (person(id), form(FormAction::Confirm));
         Confirmed::check(&person, &form, Tick::Ticked, &pending(7), NOW).unwrap()
     };
+    let principal = crate::StatePrincipal {
+        issuer: IssuerSlug::parse("corp").unwrap(),
+        subject: Digest([1; 32]),
+        client: Digest([2; 32]),
+        request: None,
+        provider: None,
+    };
+    let presented =
+        |id| crate::StatePresented::check(elicitation(id).id, &principal, &principal).unwrap();
     assert_eq!(live(1).signed_in(&person(2), NOW), other);
     assert_eq!(live(1).consented(&consent(2), NOW), other);
     assert_eq!(live(1).completed(&confirmed(2)), other);
     assert_eq!(live(1).declined(&person(2)), other);
+    assert_eq!(live(1).declined_in_client(&presented(2)), other);
 
     let state = |moved: Result<Elicitation, OtherElicitation>| moved.unwrap().state;
     assert_eq!(
@@ -94,6 +104,10 @@ fn a_proof_about_another_elicitation_moves_nothing() {
     );
     assert_eq!(
         state(live(1).declined(&person(1))),
+        ElicitationState::Declined
+    );
+    assert_eq!(
+        state(live(1).declined_in_client(&presented(1))),
         ElicitationState::Declined
     );
     // The grant is the one that was pending when the person confirmed it.
