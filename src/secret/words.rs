@@ -6,8 +6,9 @@ use secrecy::{ExposeSecret, SecretBox};
 use subtle::ConstantTimeEq;
 use zeroize::ZeroizeOnDrop;
 
-/// Says a word aloud. Importing this trait is the act an auditor looks for: it is imported where a token is sealed,
-/// where the provider is called and where a token is answered, and nowhere else.
+/// Says a word aloud. Importing this trait is the act an auditor looks for: it is imported where words are sealed, where
+/// an issuer or provider is spoken to or its token verified, and where a token is answered. The integration test
+/// `secrets_are_said_aloud_in_a_short_list_of_files` names each such file with its reason and fails for any other.
 pub trait Reveal {
     /// The word itself. Keep the borrow short and never put it in a log, an error or a longer-lived string.
     fn reveal(&self) -> &str;

@@ -155,7 +155,7 @@ fn rooms_stay_free_of_libraries_that_would_lead_them_astray() {
 
 /// Where a provider's token, or a word of ours, is said aloud, and why. The list is short on purpose: think before making it
 /// longer.
-const REVEAL: [(&str, &str); 8] = [
+const REVEAL: [(&str, &str); 9] = [
     (
         "src/actors/sealing/flow.rs",
         "our own words of a flow, sealed",
@@ -185,17 +185,15 @@ const REVEAL: [(&str, &str); 8] = [
         "src/upstream/token_call.rs",
         "the client secret in the request",
     ),
+    (
+        "src/upstream/subject_memory.rs",
+        "keyed hashes of subject tokens",
+    ),
 ];
-/// As `REVEAL`: keyed hashes of subject tokens.
-const REVEAL_MEMORY: &str = "src/upstream/subject_memory.rs";
 
 #[test]
 fn secrets_are_said_aloud_in_a_short_list_of_files() {
-    let mut expected: Vec<&str> = REVEAL
-        .iter()
-        .map(|(path, _)| *path)
-        .chain([REVEAL_MEMORY])
-        .collect();
+    let mut expected: Vec<&str> = REVEAL.iter().map(|(path, _)| *path).collect();
     expected.sort_unstable();
     let says = |text: &str| {
         code(program(text)).any(|line| {
