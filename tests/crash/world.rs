@@ -12,9 +12,11 @@ use strongroom::clock::SystemClock;
 
 use crate::audit::AuditReader;
 use crate::configuration::Parts;
+use crate::lab_remains::{self, Role};
 use crate::person::Person;
 use crate::point::{Dice, Point, Side, When};
 use crate::program::{Place, Program, free_port};
+use crate::remains;
 use crate::server::McpServer;
 
 const RESOURCE: &str = "https://s1.test/mcp";
@@ -73,9 +75,12 @@ impl World {
 
     /// A subject token.
     pub(crate) fn token(&self, person: &str) -> String {
-        self.issuer
+        let token = self
+            .issuer
             .mint_access_token(person, RESOURCE, &JwtEdits::default())
-            .unwrap()
+            .unwrap();
+        remains::secret("subject token", &token);
+        token
     }
 
     /// Moves everybody's clock.
@@ -159,6 +164,8 @@ impl World {
     /// Ends all of it.
     pub(crate) async fn stop(self) {
         self.program.stop();
+        lab_remains::keep(Role::Issuer, &self.issuer);
+        lab_remains::keep(Role::Provider, &self.provider);
         self.issuer.stop().await;
         self.provider.stop().await;
     }

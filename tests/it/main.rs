@@ -2,6 +2,18 @@
 //! between two labs whose misbehaviours are switches, with a clock that tests move.
 
 #[cfg(test)]
+#[path = "../support/canary.rs"]
+mod canary;
+#[cfg(test)]
+#[path = "../support/encoding.rs"]
+mod encoding;
+#[cfg(test)]
+#[path = "../support/lab_remains.rs"]
+mod lab_remains;
+#[cfg(test)]
+#[path = "../support/remains.rs"]
+mod remains;
+#[cfg(test)]
 mod support;
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ export async function startProvider(given = {}) {
   const { Provider } = await import('oidc-provider');
   const provider = new Provider(issuer, configuration(options, isIssuer));
   const counts = countTraffic(provider);
+  leaveSecrets(provider, isIssuer);
   if (options['test-routes']) provider.use(testRoutes(provider, counts, options));
   if (!isIssuer) provider.use(notesApi(provider, options));
   provider.on('server_error', (_ctx, error) => console.error('server_error', error));
@@ -115,6 +116,23 @@ async function resourceServer(options, format, resource) {
   }
   return { scope: options['resource-scopes'], audience: resource, accessTokenFormat: format,
     accessTokenTTL: options['access-ttl'], ...(format === 'jwt' && { jwt: { sign: { alg: 'ES256' } } }) };
+}
+
+/** Notes the secrets that pass for the search after all tests (`tests/remains`), if there will be one. */
+function leaveSecrets(provider, isIssuer) {
+  const folder = process.env.STRONGROOM_TEST_REMAINS;
+  if (!folder) return;
+  const side = isIssuer ? 'login' : 'provider';
+  const kinds = { code: `${side} code`, code_verifier: `${side} PKCE verifier`, state: `${side} state`, nonce: `${side} nonce`,
+    refresh_token: 'refresh token' };
+  const leave = (ctx) => {
+    for (const [name, what] of Object.entries(kinds)) {
+      const text = ctx.oidc?.params?.[name];
+      if (!text || text.length < 16) continue;
+      fs.appendFileSync(`${folder}/canaries-op-${process.pid}.jsonl`, `${JSON.stringify({ what, text })}\n`);
+    }
+  };
+  for (const event of ['grant.success', 'grant.error', 'authorization.accepted', 'authorization.success']) provider.on(event, leave);
 }
 
 /** Counts what matters in tests about refresh: `{"refresh_token ok": 1, "refresh_token invalid_grant": 1, "revoked": 2}`. */

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::configuration::Parts;
 use crate::peer::{Peer, Said, node, run};
 use crate::program::{Place, Program, free_port};
+use crate::remains;
 use crate::server::McpServer;
 
 /// Resource identifier of the MCP server.
@@ -84,16 +85,10 @@ impl Installation {
         url.query_pairs_mut()
             .append_pair("sub", person)
             .append_pair("resource", RESOURCE);
-        self.http
-            .get(url)
-            .send()
-            .await
-            .unwrap()
-            .error_for_status()
-            .unwrap()
-            .text()
-            .await
-            .unwrap()
+        let answer = self.http.get(url).send().await.unwrap();
+        let token = answer.error_for_status().unwrap().text().await.unwrap();
+        remains::secret("subject token", &token);
+        token
     }
 
     /// The link of a new elicitation, and its id.

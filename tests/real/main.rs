@@ -7,8 +7,19 @@
 #[cfg(test)]
 mod attacks;
 #[cfg(test)]
+#[path = "../support/canary.rs"]
+#[expect(
+    dead_code,
+    reason = "the search itself is the last step of scripts/test"
+)]
+mod canary;
+#[cfg(test)]
 #[path = "../support/configuration.rs"]
 mod configuration;
+#[cfg(test)]
+#[path = "../support/encoding.rs"]
+#[expect(dead_code, reason = "the attack tests use more of it")]
+mod encoding;
 #[cfg(test)]
 mod installation;
 #[cfg(test)]
@@ -18,6 +29,10 @@ mod peer;
 #[cfg(test)]
 #[path = "../support/program.rs"]
 mod program;
+#[cfg(test)]
+#[path = "../support/remains.rs"]
+#[expect(dead_code, reason = "the program's log comes with the program here")]
+mod remains;
 #[cfg(test)]
 #[path = "../it/support/server.rs"]
 #[expect(dead_code, reason = "the attack tests use more of it")]

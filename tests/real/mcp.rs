@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::installation::{Installation, RESOURCE};
 use crate::peer::{Peer, Said, python, run};
+use crate::remains;
 
 #[actix_web::test]
 async fn the_modern_era_connects_in_the_middle_of_a_tool_call() {
@@ -117,5 +118,8 @@ async fn call(vault: &Installation, server: &Peer, arguments: &[&str]) -> Said {
         .arg(&server.address)
         .args(arguments)
         .env("MCP_TOKEN", vault.token("alice").await);
-    run(command).await
+    let said = run(command).await;
+    // The link is for the client; nothing else that the vault knows is.
+    remains::said("what an MCP client was told", &["ticket"], &said.all);
+    said
 }

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::remains;
+
 /// How long a start may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -27,6 +29,7 @@ impl Place {
             folder: tempfile::tempdir().unwrap(),
         };
         let path = place.path("client.secret");
+        remains::secret("client secret", secret);
         std::fs::write(&path, secret).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         place
@@ -47,6 +50,17 @@ impl Place {
         let output = self.command(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let complaint = String::from_utf8_lossy(&output.stderr);
+        // A new key is said once, by the command that makes it.
+        let allowed: &[&str] = if arguments.contains(&"new-key") {
+            &["server key"]
+        } else {
+            &[]
+        };
+        remains::said(
+            "output of a command",
+            allowed,
+            &format!("{said}\n{complaint}"),
+        );
         assert!(
             output.status.success(),
             "strongroom {arguments:?} failed: {said}{complaint}"
@@ -110,8 +124,32 @@ impl Place {
         command
             .env("STRONGROOM_TEST_MODE", "dev")
             .env("STRONGROOM_TEST_CLOCK", self.path("clock"));
-        command.env("STRONGROOM_LOG", "warn,strongroom::cli=info");
+        // Whoever looks for secrets in the log looks at all of it.
+        let rooms = [
+            "",
+            "_domain",
+            "_crypto",
+            "_storage",
+            "_upstream",
+            "_actors",
+            "_api",
+            "_pages",
+        ];
+        let finest = rooms
+            .map(|room| format!("strongroom{room}=trace"))
+            .join(",");
+        let level = match remains::folder() {
+            Some(_) => format!("warn,{finest}"),
+            None => "warn,strongroom::cli=info".to_owned(),
+        };
+        command.env("STRONGROOM_LOG", level);
         command
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        remains::disk(self.folder.path());
     }
 }
 
@@ -158,6 +196,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         self.kill();
+        remains::said("the log of the program", &[], &self.log());
     }
 }
 

@@ -3,9 +3,9 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::encoding::base64url;
 use super::world::{R2, R3, World};
 use super::{audited_for, grants, problem, without_id};
+use crate::encoding::base64url;
 use crate::support::{Answered, Browser, McpServer, Setup, TestVault};
 
 fn not_permitted(vault: &TestVault, answer: &Answered, code: &str, outcome: &str) {

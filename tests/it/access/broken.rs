@@ -5,9 +5,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use storage::Table;
 
-use super::encoding::from_base64url;
 use super::rows::{ACCESS, REFRESH, grant_row, internal, put, record};
 use super::{header_value, without_id};
+use crate::encoding::from_base64url;
 use crate::support::{Answered, Browser, McpServer, TestVault};
 
 /// A record with one thing wrong.

@@ -2,8 +2,8 @@
 
 use reqwest::Method;
 
-use super::encoding::base64;
 use super::{audited_for, problem, send, without_id};
+use crate::encoding::base64;
 use crate::support::{Answered, TestVault};
 
 /// The rest of a header whose key is wrong: `Some` checksums are right, so that the store is asked.

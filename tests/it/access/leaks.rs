@@ -2,15 +2,18 @@
 //! then a search: everything on disk, everything logged, everything that was answered. Each secret may stand in the one
 //! place where it belongs and nowhere else, in no encoding.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use lab::{JwtEdits, Misbehaviour, Reply};
 use reqwest::Method;
 use serde_json::json;
 
-use super::canaries::{Canary, contains, log, received};
 use super::{header_value, send};
-use crate::support::{Answered, Browser, RESOURCE, SECRET, TestVault};
+use crate::canary::{Canary, SHORTEST, Search};
+use crate::lab_remains::{Role, secrets};
+use crate::remains;
+use crate::support::{Answered, Browser, RESOURCE, SECRET, TestVault, cookie_value, log};
 
 /// What was answered to servers and browsers, and the secrets that were seen on the way.
 #[derive(Default)]
@@ -22,11 +25,12 @@ struct Trace {
 
 impl Trace {
     fn note(&mut self, what: &'static str, text: &str) {
-        assert!(text.len() >= 16, "{what} is too short to be looked for");
-        self.canaries.push(Canary {
-            what,
-            text: text.to_owned(),
-        });
+        assert!(
+            text.len() >= SHORTEST,
+            "{what} is too short to be looked for"
+        );
+        remains::secret(what, text);
+        self.canaries.push(Canary::new(what, text));
     }
 }
 
@@ -190,78 +194,53 @@ fn collect(vault: &TestVault, trace: &mut Trace) {
     trace.note("client secret", SECRET);
     trace.note("server key", &vault.s1.key);
     trace.note("server key's secret", &vault.s1.key[17..]);
-    for (lab, code) in [
-        (&vault.issuer, "login code"),
-        (&vault.provider, "provider code"),
+    for (role, lab) in [
+        (Role::Issuer, &vault.issuer),
+        (Role::Provider, &vault.provider),
     ] {
-        for (what, name) in [
-            (code, "code"),
-            ("PKCE verifier", "code_verifier"),
-            ("refresh token", "refresh_token"),
-            ("refresh token", "token"),
-            ("nonce", "nonce"),
-            ("state", "state"),
-        ] {
-            trace.canaries.extend(received(lab, what, name));
-        }
+        trace.canaries.extend(secrets(role, lab));
     }
-    let host = "localhost";
-    for browser in &trace.browsers {
-        let cookies = browser
-            .heard
-            .iter()
-            .filter(|(url, _, _)| url.host_str() == Some(host))
-            .flat_map(|(_, headers, _)| headers.get_all("set-cookie"));
-        let values = cookies.filter_map(|line| {
-            line.to_str()
-                .ok()?
-                .split(';')
-                .next()?
-                .split_once('=')
-                .map(|(_, value)| value.to_owned())
-        });
-        trace
-            .canaries
-            .extend(values.filter(|value| value.len() >= 16).map(|text| Canary {
-                what: "cookie",
-                text,
-            }));
+    for (url, headers, _) in trace.browsers.iter().flat_map(|browser| &browser.heard) {
+        let lines = headers.get_all("set-cookie").iter();
+        let values = lines.filter_map(|line| cookie_value(line.to_str().ok()?));
+        let ours = url.host_str() == Some("localhost");
+        trace.canaries.extend(
+            values
+                .filter(|value| ours && value.len() >= SHORTEST)
+                .map(|value| Canary::new("cookie", value)),
+        );
     }
-    trace.canaries.sort();
-    trace.canaries.dedup();
-    let kinds: std::collections::BTreeSet<&str> =
-        trace.canaries.iter().map(|canary| canary.what).collect();
-    assert_eq!(kinds.len(), 15, "every kind of secret was seen: {kinds:?}");
-}
-
-fn search(canaries: &[Canary], hay: &[u8], place: &str, allowed: &[&str]) -> Vec<String> {
-    let found = canaries
+    let kinds: BTreeSet<&str> = trace
+        .canaries
         .iter()
-        .filter(|canary| !allowed.contains(&canary.what) && canary.is_in(hay));
-    found
-        .map(|canary| format!("{} in {place}", canary.what))
-        .collect()
+        .map(|canary| canary.what.as_str())
+        .collect();
+    assert_eq!(kinds.len(), 17, "every kind of secret was seen: {kinds:?}");
 }
 
 /// Searches every file below a folder.
-fn search_files(canaries: &[Canary], folder: &Path, found: &mut Vec<String>, files: &mut usize) {
+fn search_files(search: &Search, folder: &Path, found: &mut Vec<String>, files: &mut usize) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            search_files(canaries, &path, found, files);
+            search_files(search, &path, found, files);
         } else if path.is_file() && !path.ends_with("lab.secret") {
             *files += 1;
-            found.extend(search(
-                canaries,
-                &std::fs::read(&path).unwrap(),
-                &path.display().to_string(),
-                &[],
-            ));
+            let (bytes, place) = (std::fs::read(&path).unwrap(), path.display().to_string());
+            found.extend(told(search, &bytes, &place, &[]));
         }
     }
 }
 
-fn search_answers(vault: &TestVault, trace: &Trace) -> Vec<String> {
+fn told(search: &Search, hay: &[u8], place: &str, allowed: &[&str]) -> Vec<String> {
+    let found = search.hits(hay, allowed);
+    found
+        .keys()
+        .map(|what| format!("{what} in {place}"))
+        .collect()
+}
+
+fn search_answers(search: &Search, vault: &TestVault, trace: &Trace) -> Vec<String> {
     let mut found = Vec::new();
     for answer in &trace.api {
         let mut body = answer.body.clone();
@@ -270,8 +249,8 @@ fn search_answers(vault: &TestVault, trace: &Trace) -> Vec<String> {
             *value = json!(null);
         }
         let hay = format!("{:?}\n{body}", answer.headers);
-        found.extend(search(
-            &trace.canaries,
+        found.extend(told(
+            search,
             hay.as_bytes(),
             "an answer of the api listener",
             &["ticket"],
@@ -285,24 +264,26 @@ fn search_answers(vault: &TestVault, trace: &Trace) -> Vec<String> {
             "{:?}",
             url.path_segments().and_then(|mut parts| parts.next())
         );
-        found.extend(search(
-            &trace.canaries,
+        let leads_on = [
+            "login state",
+            "provider state",
+            "login nonce",
+            "provider nonce",
+        ];
+        found.extend(told(
+            search,
             body.as_bytes(),
             &format!("a page under {place}"),
-            &["state", "nonce"],
+            &leads_on,
         ));
         for (name, value) in headers {
             let allowed: &[&str] = match name.as_str() {
                 "set-cookie" => &["cookie"],
-                "location" | "refresh" => &["state", "nonce"],
+                "location" | "refresh" => &leads_on,
                 _ => &[],
             };
-            found.extend(search(
-                &trace.canaries,
-                value.as_bytes(),
-                &format!("header {name} under {place}"),
-                allowed,
-            ));
+            let place = format!("header {name} under {place}");
+            found.extend(told(search, value.as_bytes(), &place, allowed));
         }
     }
     found
@@ -326,19 +307,21 @@ async fn at_155_no_secret_stands_anywhere_but_in_its_place() {
     vault.app.vault().sweep().await.unwrap();
     let vault = vault.restart().await;
     collect(&vault, &mut trace);
+    let search = Search::new(&trace.canaries);
     let (mut found, mut files) = (Vec::new(), 0);
-    search_files(&trace.canaries, &vault.folder(), &mut found, &mut files);
+    search_files(&search, &vault.folder(), &mut found, &mut files);
     assert!(
         files >= 4,
         "store, sidecar, audit log and key file were searched: {files}"
     );
-    let written = log.0.lock().unwrap().clone();
+    let written = log.written();
+    let logged = String::from_utf8_lossy(&written);
     assert!(
-        contains(&written, b"answered") && contains(&written, b"refused"),
+        logged.contains("answered") && logged.contains("refused"),
         "something was logged"
     );
-    found.extend(search(&trace.canaries, &written, "the log", &[]));
-    found.extend(search_answers(&vault, &trace));
+    found.extend(told(&search, &written, "the log", &[]));
+    found.extend(search_answers(&search, &vault, &trace));
     found.sort();
     found.dedup();
     assert!(found.is_empty(), "{found:#?}");

@@ -5,10 +5,8 @@ mod admin;
 mod allowance;
 mod architecture;
 mod broken;
-mod canaries;
 mod configuration;
 mod crossing;
-mod encoding;
 mod ensure;
 mod habits;
 mod issuers;
@@ -52,13 +50,7 @@ pub(crate) async fn send(
 
 /// Reads an answer.
 pub(crate) async fn read(answer: reqwest::Response) -> Answered {
-    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    let text = answer.text().await.unwrap();
-    Answered {
-        status,
-        headers,
-        body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
-    }
+    Answered::read(answer).await
 }
 
 /// What a server has of a person's grants: the shortest call that needs nothing but a proven subject.

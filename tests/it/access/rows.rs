@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 use storage::{Row, Table, Write};
 
-use super::encoding::from_base64url;
 use super::world::{R2, R3, World};
 use super::{header_value, problem};
+use crate::encoding::from_base64url;
 use crate::support::{Answered, Browser, TestVault};
 
 /// Kinds of records, as they stand in a row key after the grant's id.

@@ -3,9 +3,9 @@
 use lab::{JwtEdits, LabConfig, Misbehaviour, Signing};
 use serde_json::{Value, json};
 
-use super::encoding::{base64, base64url, from_base64url, hs256};
 use super::tokens::refused;
 use super::{grants, send};
+use crate::encoding::{base64, base64url, from_base64url, hs256};
 use crate::support::{RESOURCE, SECRET, Setup, TestVault};
 
 async fn with_rsa() -> TestVault {

@@ -4,8 +4,8 @@ use lab::JwtEdits;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::encoding::{base64url, from_base64url};
 use super::{audited_for, problem, without_id};
+use crate::encoding::{base64url, from_base64url};
 use crate::support::{Answered, McpServer, RESOURCE, TestVault};
 
 const D1: &str = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU";
@@ -91,9 +91,9 @@ fn mutations(state: &str) -> Vec<String> {
     );
     all.extend(["srs2.", "SRS1.", "rs1.", "srs1", ""].map(|prefix| format!("{prefix}{body}")));
     all.push(format!("srs1.{}", body.replace('-', "+").replace('_', "/")));
-    all.push(format!("srs1.{}", super::encoding::base64(&bytes)));
+    all.push(format!("srs1.{}", crate::encoding::base64(&bytes)));
     all.push(state.to_uppercase());
-    all.push(format!("srs1.{}", super::encoding::hex(&bytes)));
+    all.push(format!("srs1.{}", crate::encoding::hex(&bytes)));
     all.push("x".repeat(60_000));
     all.push("\u{1f511}".repeat(100));
     all.retain(|text| text != state);

@@ -4,9 +4,9 @@ use lab::{JwtEdits, LabClient};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use super::encoding::{base64url, claims_of, sha256};
 use super::world::{R2, R3, World};
 use super::{audited_for, grants, problem, without_id};
+use crate::encoding::{base64url, claims_of, sha256};
 use crate::support::{McpServer, RESOURCE, SECRET, TestVault};
 
 /// Checks that a subject token is refused in the one way, on a call with and on a call without body, and that the audit log

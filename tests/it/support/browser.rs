@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 
+use crate::remains;
+
 /// One browser of one person.
 pub(crate) struct Browser {
     client: reqwest::Client,
@@ -155,6 +157,7 @@ impl Browser {
         let (status, headers) = (answer.status(), answer.headers().clone());
         self.keep(url, &headers);
         let body = answer.text().await.unwrap();
+        leave(url, &headers, &body);
         self.heard
             .push((url.clone(), headers.clone(), body.clone()));
         Page {
@@ -275,6 +278,41 @@ impl Browser {
             }
         }
     }
+}
+
+/// The vault's pages are on `localhost`, those of labs on other loopback addresses.
+fn leave(url: &Url, headers: &HeaderMap, body: &str) {
+    if url.host_str() != Some("localhost") {
+        return;
+    }
+    for line in headers.get_all("set-cookie") {
+        let value = line.to_str().ok().and_then(cookie_value);
+        remains::secret("cookie", value.unwrap_or_default());
+    }
+    remains::said("a page", &LEAD_ON, body);
+    for (name, value) in headers {
+        let allowed: &[&str] = match name.as_str() {
+            "set-cookie" => &["cookie"],
+            "location" | "refresh" => &LEAD_ON,
+            _ => &[],
+        };
+        let value = String::from_utf8_lossy(value.as_bytes());
+        remains::said("a page", allowed, &format!("{name}: {value}"));
+    }
+}
+
+/// What belongs into the address that leads to an issuer or provider.
+const LEAD_ON: [&str; 4] = [
+    "login state",
+    "provider state",
+    "login nonce",
+    "provider nonce",
+];
+
+/// The value in a `Set-Cookie` line.
+pub(crate) fn cookie_value(line: &str) -> Option<&str> {
+    let (_, value) = line.split(';').next()?.split_once('=')?;
+    Some(value)
 }
 
 /// Form encoding.

@@ -3,6 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::remains;
+
 /// A caller of the api listener.
 #[derive(Clone)]
 pub(crate) struct McpServer {
@@ -23,6 +25,23 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
+    /// Reads an answer to its end; a body that is no JSON is given as text.
+    pub(crate) async fn read(answer: reqwest::Response) -> Self {
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let text = answer.text().await.unwrap();
+        let body = match serde_json::from_str(&text) {
+            Ok(body) => body,
+            Err(_) if text.is_empty() => Value::Null,
+            Err(_) => Value::String(text),
+        };
+        remains::answer(&headers, &body);
+        Self {
+            status,
+            headers,
+            body,
+        }
+    }
+
     /// A text inside the body by JSON pointer; panics with the whole body when it is not there.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         self.body
@@ -41,6 +60,7 @@ impl McpServer {
     /// A server that calls `base` with `key`.
     pub(crate) fn new(base: &str, key: &str) -> Self {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        remains::secret("server key", key);
         Self {
             client,
             base: base.to_owned(),
@@ -68,7 +88,7 @@ impl McpServer {
                 .header("content-type", "application/json")
                 .body(body.to_string());
         }
-        answered(request.send().await.unwrap()).await
+        Answered::read(request.send().await.unwrap()).await
     }
 
     /// `POST /v1/ensure` for one scope of the practice provider.
@@ -98,14 +118,4 @@ fn lay_over(body: &mut Value, over: Value) {
         panic!("not objects")
     };
     body.extend(over);
-}
-
-async fn answered(answer: reqwest::Response) -> Answered {
-    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    let text = answer.text().await.unwrap();
-    Answered {
-        status,
-        headers,
-        body: serde_json::from_str(&text).unwrap_or(Value::Null),
-    }
 }

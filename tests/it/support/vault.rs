@@ -13,6 +13,9 @@ use strongroom::foundation::{Foundation, Hands};
 use tempfile::TempDir;
 
 use super::ports::free_port;
+use crate::lab_remains::{self, Role};
+use crate::remains;
+
 use super::{Browser, ManualClock, McpServer, Page};
 
 /// The resource identifier of the test's MCP server.
@@ -50,7 +53,28 @@ pub(crate) struct TestVault {
     pub(crate) s1: McpServer,
     /// The store itself, as whoever holds the disk sees it.
     pub(crate) store: Arc<dyn storage::Store>,
-    folder: TempDir,
+    folder: Folder,
+}
+
+/// The folder of everything. When it goes, what a search for secrets needs is left behind.
+struct Folder {
+    place: TempDir,
+    issuer: Lab,
+    provider: Lab,
+}
+
+impl Folder {
+    fn path(&self) -> &std::path::Path {
+        self.place.path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        lab_remains::keep(Role::Issuer, &self.issuer);
+        lab_remains::keep(Role::Provider, &self.provider);
+        remains::disk(self.path());
+    }
 }
 
 impl TestVault {
@@ -62,6 +86,10 @@ impl TestVault {
     /// An installation with differences.
     pub(crate) async fn start_with(setup: Setup) -> Self {
         super::kill::arm();
+        if remains::folder().is_some() {
+            super::log();
+        }
+        remains::secret("client secret", SECRET);
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let (connect_port, api_port) = (free_port(), free_port());
@@ -94,6 +122,11 @@ impl TestVault {
         let api = format!("http://127.0.0.1:{api_port}");
         let key = new_key(&app, "s1").await;
         let s1 = McpServer::new(&api, &key);
+        let folder = Folder {
+            place: folder,
+            issuer: issuer.clone(),
+            provider: provider.clone(),
+        };
         Self {
             app,
             config,
@@ -189,9 +222,12 @@ impl TestVault {
 
     /// A subject token for another audience or with other claims.
     pub(crate) fn token_for(&self, person: &str, audience: &str, edits: &JwtEdits) -> String {
-        self.issuer
+        let token = self
+            .issuer
             .mint_access_token(person, audience, edits)
-            .unwrap()
+            .unwrap();
+        remains::secret("subject token", &token);
+        token
     }
 
     /// Asks for a credential of `person` and gives the connect URL.
