@@ -11,7 +11,7 @@ use secret::Entropy;
 use serde::{Deserialize, Serialize};
 use storage::{Revision, Store, StoreError, Table};
 
-use crate::rows::{self, Changes, WrappedRow};
+use crate::rows::{self, Changes, Row, WrappedRow};
 
 /// A vault cannot be set up or opened.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,20 @@ struct PinnedIssuer {
     url: String,
     subject_claims: Vec<Box<str>>,
     id_token_claims: Vec<Box<str>>,
+}
+
+impl Row for SlotRow {
+    /// The slot's number, kind and parameters are in the context that the root key is sealed in.
+    fn belongs_at(&self, _key: &[u8]) -> bool {
+        true
+    }
+}
+
+impl Row for PinnedIssuer {
+    /// In another issuer's place it does not fit that issuer, and the start is refused.
+    fn belongs_at(&self, _key: &[u8]) -> bool {
+        true
+    }
 }
 
 const SEAL: &str = "seal/0";
@@ -140,7 +154,7 @@ async fn stored_keys(store: &dyn Store) -> Result<Vec<WrappedKey>, SetupError> {
             .scan(Table::Keys, &[], after.as_deref(), storage::SCAN_MAX)
             .await?;
         for row in &page {
-            let row: WrappedRow = rows::parse(Table::Keys, &row.body)?;
+            let row: WrappedRow = rows::parse(Table::Keys, (&row.key, &row.body))?;
             keys.push(row.to_key().ok_or(SetupError::BadRow)?);
         }
         match page.last() {

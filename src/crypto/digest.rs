@@ -60,11 +60,14 @@ pub struct GrantFacts<'a, S> {
     pub policy_version: u32,
     /// When the grant was made, in milliseconds since 1970.
     pub created_at_ms: i64,
+    /// Which of the person's accounts at the provider it is for. The context of a record names person, server and
+    /// provider; with the alias here, a row that is moved to another account's place opens nothing.
+    pub alias: &'a str,
 }
 
 impl<S: AsRef<str>> GrantFacts<'_, S> {
     /// SHA-256 over status, confirmed, offline (u8 each), the sorted scopes (count as u32, LP each), expiry (i64, −1 for
-    /// none), LP(account pseudonym), policy version (u32) and creation (i64), all big-endian.
+    /// none), LP(account pseudonym), policy version (u32), creation (i64) and LP(alias), all big-endian.
     pub fn digest(&self) -> MetadataDigest {
         let mut scopes: Vec<&str> = self.scopes.iter().map(AsRef::as_ref).collect();
         scopes.sort_unstable();
@@ -91,6 +94,8 @@ impl<S: AsRef<str>> GrantFacts<'_, S> {
         hash.update(account);
         hash.update(self.policy_version.to_be_bytes());
         hash.update(self.created_at_ms.to_be_bytes());
+        hash.update(lp_length(self.alias.as_bytes()));
+        hash.update(self.alias);
         MetadataDigest(hash.finalize().into())
     }
 }
@@ -109,6 +114,7 @@ mod tests {
         account: Some(&ACCOUNT),
         policy_version: 1,
         created_at_ms: 2,
+        alias: "default",
     };
 
     #[test]
@@ -150,6 +156,10 @@ mod tests {
             },
             GrantFacts {
                 created_at_ms: 3,
+                ..BASE
+            },
+            GrantFacts {
+                alias: "work",
                 ..BASE
             },
         ] {

@@ -1,5 +1,5 @@
 //! What the tests leave for the last step of `scripts/test`, which looks for secrets in all of it
-//! (`tests/remains/main.rs`): the secrets that they saw, what was answered, what reached the labs, logs and disks.
+//! (`tests/remains/search.rs`): the secrets that they saw, what was answered, what reached the labs, logs and disks.
 //!
 //! The folder is named by `STRONGROOM_TEST_REMAINS`; without it nothing is kept.
 

@@ -137,7 +137,7 @@ def run_digest(case: dict) -> str:
         bytes([case["status"], case["confirmed"], case["offline"]]),
         struct.pack(">I", len(scopes)), *map(lp, scopes),
         moment(case["expires_at_ms"]), lp(bytes.fromhex(case["account"])),
-        struct.pack(">I", case["policy_version"]), moment(case["created_at_ms"]),
+        struct.pack(">I", case["policy_version"]), moment(case["created_at_ms"]), lp(case["alias"].encode()),
     ])).hex()
 
 

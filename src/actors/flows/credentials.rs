@@ -190,7 +190,8 @@ pub(crate) async fn keys_of(core: &Core, server: &ServerSlug) -> Result<Vec<KeyV
             )
             .await?;
         for row in &page {
-            let parsed: ServerKeyRow = rows::parse(storage::Table::ServerKeys, &row.body)?;
+            let parsed: ServerKeyRow =
+                rows::parse(storage::Table::ServerKeys, (&row.key, &row.body))?;
             if parsed.server.as_ref() == Some(server) {
                 keys.push(view(&String::from_utf8_lossy(&row.key), &parsed));
             }

@@ -105,7 +105,7 @@ pub(crate) async fn list(
         .await?;
     let grants: Result<Vec<Grant>, StoreError> = found
         .iter()
-        .map(|row| rows::parse(Table::Grants, &row.body))
+        .map(|row| rows::parse(Table::Grants, (&row.key, &row.body)))
         .collect();
     Ok(grants?.iter().map(view).collect())
 }

@@ -1,8 +1,8 @@
 //! F2: a connect link is opened. It makes a browser flow and a cookie, counts a wrong person, and does nothing else.
 
 use domain::{
-    AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, Elicitation, ElicitationId,
-    SamePerson, Stage,
+    AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, Digest, Elicitation,
+    ElicitationId, SamePerson, Stage,
 };
 use secret::{BrowserCookie, ConnectTicket, CsrfSecret};
 
@@ -27,7 +27,7 @@ pub(crate) async fn open(
     else {
         return Ok(None);
     };
-    let opened = retrying(|| step(core, ctx, id.value, cookies)).await?;
+    let opened = retrying(|| step(core, ctx, (id.value, &hash), cookies)).await?;
     // Also when it was refused: the third wrong person ends the elicitation, and its server may be waiting for that.
     watchers.changed(id.value);
     Ok(opened)
@@ -36,12 +36,16 @@ pub(crate) async fn open(
 async fn step(
     core: &Core,
     ctx: Ctx,
-    id: ElicitationId,
+    (id, ticket): (ElicitationId, &Digest),
     cookies: &Cookies,
 ) -> Result<Option<Opened>, Stepped> {
     let Some(row) = elicit::load(core, id).await? else {
         return Ok(None);
     };
+    if row.value.ticket != *ticket {
+        tracing::error!(elicitation.id = %id, "a ticket leads to an elicitation that has another one");
+        return Err(Refusal::Internal.into());
+    }
     let Ok(live) = row.value.clone().live(ctx.now) else {
         return Ok(None);
     };

@@ -239,7 +239,6 @@ async fn begin_session(
     let row = SessionRow {
         tenant: session.identity.tenant.clone(),
         sealed,
-        created: ctx.now,
         used: ctx.now,
     };
     let used = core.lookup(crypto::LookupLabel::State, pre.state.as_bytes());

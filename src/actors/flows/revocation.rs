@@ -108,7 +108,7 @@ async fn in_use(core: &Core, of: &Authorization<'_>) -> Result<bool, StoreError>
             .scan(Table::Grants, &prefix, after.as_deref(), storage::SCAN_MAX)
             .await?;
         for row in &page {
-            if of.may_carry(&rows::parse::<Grant>(Table::Grants, &row.body)?) {
+            if of.may_carry(&rows::parse::<Grant>(Table::Grants, (&row.key, &row.body))?) {
                 return Ok(true);
             }
         }

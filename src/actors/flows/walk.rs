@@ -137,11 +137,12 @@ pub(crate) async fn session(
     let Some(row) = rows::load::<SessionRow>(&*core.store, &rows::keys::session(&id)).await? else {
         return Ok(None);
     };
-    if row.value.is_over(now) {
+    if row.value.is_idle(now) {
         return Ok(None);
     }
     let open = core.open_session(&row.value.tenant, id, &row.value.sealed)?;
-    Ok(Some(SignedInHere { open, row }))
+    let is_over = open.session.is_over(now);
+    Ok((!is_over).then_some(SignedInHere { open, row }))
 }
 
 impl Walk {

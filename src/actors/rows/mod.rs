@@ -4,6 +4,7 @@
 //! compare-and-swap on the revision that was read, and [`Changes`] joins several rows into one commit.
 
 mod expiry;
+mod home;
 pub(crate) mod keys;
 mod people;
 mod servers;
@@ -15,6 +16,14 @@ pub(crate) use expiry::{Due, expiry_row, look_at};
 pub(crate) use keys::RowKey;
 pub(crate) use people::{SessionRow, UserRow, WrappedRow};
 pub(crate) use servers::{LiveList, LiveOne, RepeatRow, ServerKeyRow, ServerRow};
+
+/// A value that stands in a row of its own.
+pub(crate) trait Row: DeserializeOwned {
+    /// Whether the row at `key` is the one that its value belongs to. Whoever can write to the disk can copy a row to
+    /// another key; a value that says itself what it is about is believed only in its own place. What says nothing of the
+    /// kind is bound to its key by its seal or its keyed hash, as noted at each type.
+    fn belongs_at(&self, key: &[u8]) -> bool;
+}
 
 /// A row that was read: its value and the revision that a change must name.
 #[derive(Debug, Clone)]
@@ -28,8 +37,8 @@ pub(crate) struct Stored<T> {
 /// Reads one row.
 ///
 /// # Errors
-/// What the store says; a body that is not what it should be is `Inconsistent`.
-pub(crate) async fn load<T: DeserializeOwned>(
+/// What the store says; a body that is not what it should be, or belongs to another key, is `Inconsistent`.
+pub(crate) async fn load<T: Row>(
     store: &dyn Store,
     key: &RowKey,
 ) -> Result<Option<Stored<T>>, StoreError> {
@@ -37,20 +46,28 @@ pub(crate) async fn load<T: DeserializeOwned>(
         return Ok(None);
     };
     Ok(Some(Stored {
-        value: parse(key.table, &row.body)?,
+        value: parse(key.table, (&key.key, &row.body))?,
         revision: row.revision,
     }))
 }
 
-/// Reads a JSON body.
+/// Reads a row's JSON body.
 ///
 /// # Errors
-/// `Inconsistent` when it is not one of `T`.
-pub(crate) fn parse<T: DeserializeOwned>(table: Table, body: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(body).map_err(|_| StoreError::Inconsistent {
+/// `Inconsistent` when it is not one of `T`, or belongs to another key.
+pub(crate) fn parse<T: Row>(table: Table, (key, body): (&[u8], &[u8])) -> Result<T, StoreError> {
+    let value: T = serde_json::from_slice(body).map_err(|_| StoreError::Inconsistent {
         table,
         what: "a row does not have its form",
-    })
+    })?;
+    if value.belongs_at(key) {
+        Ok(value)
+    } else {
+        Err(StoreError::Inconsistent {
+            table,
+            what: "a row stands in the place of another one",
+        })
+    }
 }
 
 /// Several writes that happen together or not at all.

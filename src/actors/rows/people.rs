@@ -86,16 +86,14 @@ pub(crate) struct SessionRow {
     pub(crate) tenant: TenantSlug,
     /// Who is signed in, sealed (kind 15).
     pub(crate) sealed: Blob,
-    /// When the person signed in.
-    pub(crate) created: Timestamp,
-    /// Last deed (not look) in this session.
+    /// Last deed (not look) in this session. When the person signed in is sealed: whoever can write to the disk can make
+    /// a session look less idle, and not younger.
     pub(crate) used: Timestamp,
 }
 
 impl SessionRow {
-    /// Whether it has ended: idle for a quarter of an hour, or an hour old.
-    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+    /// Whether it has been idle too long.
+    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         self.used.plus(domain::BrowserSession::IDLE).passed(now)
-            || self.created.plus(domain::BrowserSession::LIFE).passed(now)
     }
 }

@@ -2,8 +2,8 @@
 
 use crypto::{AccountPseudonym, GrantFacts, Kind, MetadataDigest, SealContext};
 use domain::{
-    Digest, Elicitation, Grant, GrantId, GrantStatus, Pending, ProviderSlug, ScopeSet, ServerSlug,
-    SlotName, Timestamp,
+    AccountAlias, Digest, Elicitation, Grant, GrantId, GrantStatus, Pending, ProviderSlug,
+    ScopeSet, ServerSlug, SlotName, Timestamp,
 };
 
 use super::DataKey;
@@ -59,6 +59,7 @@ struct Columns<'a> {
     account: Option<&'a Digest>,
     policy_version: u32,
     created: Timestamp,
+    alias: &'a AccountAlias,
 }
 
 impl Columns<'_> {
@@ -76,6 +77,7 @@ impl Columns<'_> {
             account: account.as_ref(),
             policy_version: self.policy_version,
             created_at_ms: self.created.as_ms(),
+            alias: self.alias.as_str(),
         }
         .digest()
     }
@@ -95,6 +97,7 @@ pub(super) fn pending_place<'a>(
         account: pending.account.as_ref(),
         policy_version: POLICY_VERSION,
         created: pending.since,
+        alias: &facts.alias,
     };
     Place {
         kind: Kind::PendingBundle,
@@ -121,6 +124,7 @@ pub(super) fn token_place<'a>(
         account: grant.account.as_ref(),
         policy_version: grant.policy_version,
         created: grant.created,
+        alias: &grant.alias,
     };
     Place {
         kind: record.kind(),
@@ -133,6 +137,7 @@ pub(super) fn token_place<'a>(
     }
 }
 
+/// The name that people read for an account is bound to which account it is; nothing else about it ever changes.
 pub(super) fn account_place<'a>(grant: &'a Grant, slot: &'a SlotName) -> Place<'a> {
     Place {
         kind: Kind::UserProfile,
@@ -141,7 +146,11 @@ pub(super) fn account_place<'a>(grant: &'a Grant, slot: &'a SlotName) -> Place<'
         grant: grant.id,
         slot,
         version: 1,
-        metadata: MetadataDigest::of_parts(&[b"account"]),
+        metadata: MetadataDigest::of_parts(&[
+            b"account",
+            grant.account.as_ref().map_or(&[], |account| &account.0),
+            grant.alias.as_str().as_bytes(),
+        ]),
     }
 }
 

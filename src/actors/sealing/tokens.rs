@@ -190,8 +190,8 @@ impl Core {
         Ok(RefreshToken::new(text(&plain)?))
     }
 
-    /// Seals the name of a grant's account. No decision rests on it, so it does not carry the grant's digest and need not
-    /// be sealed again when the grant changes.
+    /// Seals the name of a grant's account. It is bound to the grant and to which account it is, and not to the facts that
+    /// change with each refresh, so it need not be sealed again then.
     pub(crate) fn seal_account(
         &self,
         owner: &DataKey,

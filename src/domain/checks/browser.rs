@@ -36,6 +36,11 @@ impl BrowserSession {
             id,
         }
     }
+
+    /// Whether its absolute end has passed.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.signed_in.plus(Self::LIFE).passed(now)
+    }
 }
 
 /// Proof of C6: the person in this browser is the person the elicitation was made for.

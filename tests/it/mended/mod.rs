@@ -4,3 +4,4 @@ mod flows_end;
 mod keys;
 mod proofs;
 mod revocation;
+mod splices;

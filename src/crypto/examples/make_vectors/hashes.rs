@@ -66,11 +66,12 @@ pub(crate) fn digests() -> Value {
         account: Some(&account),
         policy_version: 3,
         created_at_ms: 1_790_000_000_000,
+        alias: "default",
     };
     let base = json!({
         "of": "grant", "status": 2, "confirmed": true, "offline": true, "scopes": ["repo:write", "repo:read"],
         "expires_at_ms": 1_800_000_000_000_i64, "account": hex(account.as_bytes()), "policy_version": 3,
-        "created_at_ms": 1_790_000_000_000_i64,
+        "created_at_ms": 1_790_000_000_000_i64, "alias": "default",
     });
     let digest = hex(facts.digest().as_bytes());
     let bare = GrantFacts {
@@ -98,6 +99,7 @@ pub(crate) fn digests() -> Value {
         ("account", json!(hex(&[5; 32]))),
         ("policy_version", json!(4)),
         ("created_at_ms", json!(1_790_000_000_001_i64)),
+        ("alias", json!("work")),
     ];
     for (field, value) in changes {
         cases.push(json!({ "name": format!("other {field}"), field: value, "expect": { "differs": digest } }));

@@ -53,6 +53,7 @@ fn grant(case: &Value) -> MetadataDigest {
         account: account.map(AccountPseudonym::from_bytes).as_ref(),
         policy_version: u32::try_from(number(case, "policy_version")).expect("u32"),
         created_at_ms: moment(case, "created_at_ms").expect("a moment"),
+        alias: text(case, "alias"),
     }
     .digest()
 }
