@@ -1,5 +1,6 @@
 //! Setting a vault up and opening it: keys in their rows, and what may never change about an issuer.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crypto::{
@@ -11,7 +12,7 @@ use secret::Entropy;
 use serde::{Deserialize, Serialize};
 use storage::{Revision, Store, StoreError, Table};
 
-use crate::rows::{self, Changes, Row, WrappedRow};
+use crate::rows::{self, Changes, Row, UserRow, WrappedRow};
 
 /// A vault cannot be set up or opened.
 #[derive(Debug, thiserror::Error)]
@@ -35,12 +36,16 @@ pub enum SetupError {
     BadRow,
     /// An issuer's identity was changed after people had been identified by it.
     #[error(
-        "issuer `{slug}`: its url or subject claims differ from those it was created with. They are part of every person's \
-         identity and never change; declare a new issuer under another slug instead"
+        "issuer `{slug}`: people are known under {before}, and the configuration says {now}. Both are part of every \
+         person's identity and never change; put the former back, or declare a new issuer under another slug"
     )]
     IssuerChanged {
         /// The issuer.
         slug: Box<str>,
+        /// Its url and claims when the first person came.
+        before: Box<str>,
+        /// Those of the configuration.
+        now: Box<str>,
     },
 }
 
@@ -148,23 +153,18 @@ pub async fn open_keys(
 
 async fn stored_keys(store: &dyn Store) -> Result<Vec<WrappedKey>, SetupError> {
     let mut keys = Vec::new();
-    let mut after: Option<Vec<u8>> = None;
-    loop {
-        let page = store
-            .scan(Table::Keys, &[], after.as_deref(), storage::SCAN_MAX)
-            .await?;
-        for row in &page {
-            let row: WrappedRow = rows::parse(Table::Keys, (&row.key, &row.body))?;
-            keys.push(row.to_key().ok_or(SetupError::BadRow)?);
-        }
-        match page.last() {
-            Some(last) if page.len() == storage::SCAN_MAX => after = Some(last.key.clone()),
-            _ => return Ok(keys),
-        }
-    }
+    rows::each(store, (Table::Keys, &[]), |row: WrappedRow| {
+        keys.push(row.to_key());
+        ControlFlow::Continue(())
+    })
+    .await?;
+    keys.into_iter()
+        .collect::<Option<_>>()
+        .ok_or(SetupError::BadRow)
 }
 
-/// Remembers each issuer's identity when it is first seen, and refuses one whose identity was changed since.
+/// Remembers each issuer's identity when it is first seen, and refuses one whose identity was changed after somebody had
+/// been identified by it. Before that a slip of the pen can be mended.
 ///
 /// # Errors
 /// [`SetupError::IssuerChanged`].
@@ -179,14 +179,49 @@ pub async fn pin_issuers(store: &dyn Store, registry: &Registry) -> Result<(), S
                 changes.commit(store).await?;
             }
             Some(stored) if stored.value == pinned => {}
-            Some(_) => {
+            Some(stored) if !has_people(store, issuer).await? => {
+                tracing::info!(issuer = %issuer.slug, before = %stored.value, now = %pinned, "an issuer that knows nobody yet was changed");
+                let mut changes = Changes::default();
+                changes.put(at, stored.revision, &pinned);
+                changes.commit(store).await?;
+            }
+            Some(stored) => {
                 return Err(SetupError::IssuerChanged {
                     slug: issuer.slug.as_str().into(),
+                    before: stored.value.to_string().into(),
+                    now: pinned.to_string().into(),
                 });
             }
         }
     }
     Ok(())
+}
+
+/// Whether anybody was ever identified by this issuer.
+async fn has_people(store: &dyn Store, issuer: &Issuer) -> Result<bool, SetupError> {
+    let mut any = false;
+    rows::each(store, (Table::Users, &[]), |user: UserRow| {
+        any |= user.issuer == issuer.slug;
+        if any {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
+    .await?;
+    Ok(any)
+}
+
+impl std::fmt::Display for PinnedIssuer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            url,
+            subject_claims,
+            id_token_claims,
+        } = self;
+        let (tokens, logins) = (subject_claims.join(", "), id_token_claims.join(", "));
+        write!(f, "{url} with the claims [{tokens}], at login [{logins}]")
+    }
 }
 
 fn pinned(issuer: &Issuer) -> PinnedIssuer {

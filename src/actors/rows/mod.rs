@@ -9,6 +9,8 @@ pub(crate) mod keys;
 mod people;
 mod servers;
 
+use std::ops::ControlFlow;
+
 use serde::{Serialize, de::DeserializeOwned};
 use storage::{Revision, Store, StoreError, Table, Write};
 
@@ -67,6 +69,32 @@ pub(crate) fn parse<T: Row>(table: Table, (key, body): (&[u8], &[u8])) -> Result
             table,
             what: "a row stands in the place of another one",
         })
+    }
+}
+
+/// Shows all rows of a table whose key begins with `prefix`, in order of their keys, until `see` has seen enough.
+///
+/// # Errors
+/// What the store says; one row that is not what it should be ends it.
+pub(crate) async fn each<T: Row>(
+    store: &dyn Store,
+    (table, prefix): (Table, &[u8]),
+    mut see: impl FnMut(T) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let page = store
+            .scan(table, prefix, after.as_deref(), storage::SCAN_MAX)
+            .await?;
+        for row in &page {
+            if see(parse(table, (&row.key, &row.body))?).is_break() {
+                return Ok(());
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == storage::SCAN_MAX => after = Some(last.key.clone()),
+            _ => return Ok(()),
+        }
     }
 }
 

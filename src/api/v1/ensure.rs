@@ -67,7 +67,12 @@ pub(crate) async fn ensure(api: &Api, call: Call<'_>) -> Result<HttpResponse, Pr
         }
         Ensured::Ended(view) => {
             let (status, text) = ending(view);
-            Ok(without_credential(status, &text, Some(view), (None, None)))
+            let code = match view.state {
+                ElicitationState::Failed { code } if status == "needs_operator" => Some(code),
+                _ => None,
+            };
+            let again = (status == "provider_down").then_some(AGAIN_SECONDS);
+            Ok(without_credential(status, &text, Some(view), (again, code)))
         }
         Ensured::ProviderDown { retry_after } => {
             let text = provider_down(provider.as_str());
@@ -250,6 +255,9 @@ fn failed(code: FailureCode, name: &str, again: &str) -> (&'static str, String) 
         ),
     }
 }
+
+/// When it is worth asking again for a provider that did not answer while somebody was connecting it.
+const AGAIN_SECONDS: u64 = 60;
 
 fn provider_down(name: &str) -> String {
     format!("{name} does not answer at present. Nothing is lost; try again in a few minutes.")

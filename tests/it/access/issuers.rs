@@ -3,11 +3,45 @@
 use lab::{JwtEdits, Misbehaviour, Signing};
 use reqwest::Method;
 use serde_json::{Value, json};
+use storage::{Table, Write};
 
 use super::tokens::{accepted, refused};
 use super::world::{R3, R4, World};
 use super::{audited_for, problem};
-use crate::support::{RESOURCE, TestVault};
+use crate::support::{Browser, RESOURCE, TestVault};
+
+/// Makes the vault believe that its issuer had another address when it was set up.
+async fn remember_other_address(vault: &TestVault) {
+    let row = vault.store.read(Table::Meta, b"issuer/corp").await.unwrap();
+    let row = row.unwrap();
+    let mut body: Value = serde_json::from_slice(&row.body).unwrap();
+    body["url"] = json!("https://typo.test");
+    let write = Write::Put {
+        table: Table::Meta,
+        key: row.key,
+        expected: row.revision,
+        body: body.to_string().into_bytes(),
+    };
+    vault.store.commit(vec![write]).await.unwrap();
+}
+
+#[actix_web::test]
+async fn an_issuer_may_be_corrected_until_somebody_is_known_by_it() {
+    let vault = TestVault::start().await;
+    remember_other_address(&vault).await;
+    assert_eq!(vault.reopen().await, Ok(()));
+
+    let vault = TestVault::start().await;
+    vault
+        .walk(&mut Browser::new(), "alice", "alice-at-practice")
+        .await;
+    let now = vault.issuer.base_url().to_owned();
+    remember_other_address(&vault).await;
+    let complaint = vault.reopen().await.unwrap_err();
+    for said in ["`corp`", "https://typo.test", now.as_str(), "another slug"] {
+        assert!(complaint.contains(said), "{said} is not in {complaint}");
+    }
+}
 
 #[actix_web::test]
 async fn at_104_the_issuer_is_compared_exactly_and_never_discovered() {

@@ -196,6 +196,23 @@ impl TestVault {
         }
     }
 
+    /// Stops the process and tries to open its folder again; gives the complaint when that is refused.
+    pub(crate) async fn reopen(self) -> Result<(), String> {
+        let Self {
+            app,
+            config,
+            clock,
+            store,
+            folder,
+            ..
+        } = self;
+        app.stop().await;
+        drop(store);
+        let opened = Foundation::open(&config, &hands(&clock)).await;
+        drop(folder);
+        opened.map(|_| ()).map_err(|error| error.to_string())
+    }
+
     /// A copy of what is on the disk at this moment: what a killed process leaves behind.
     pub(crate) fn image(&self) -> TempDir {
         let image = tempfile::tempdir().unwrap();
