@@ -2,13 +2,13 @@
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuthenticatedServer, CallerRefused, CallerState,
-    Principal, ServerSlug, TenantSlug,
+    Principal, ServerSlug, SubjectRefused, TenantSlug, VerifiedSubject,
 };
 use secret::{KeyClass, ServerKeyText};
 use storage::Revision;
 use zeroize::Zeroizing;
 
-use super::audit_trail::event;
+use super::audit_trail::{about_call, by_server, event};
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{Ctx, KeyView, NewKey, Refusal};
 use crate::rows::{self, Changes, ServerKeyRow, ServerRow, Stored};
@@ -26,7 +26,7 @@ pub(crate) async fn authenticate(
         .and_then(|row| row.value.server.as_ref())
         .and_then(|slug| core.registry.server(slug));
     let (Some(row), Some(server)) = (&row, owner) else {
-        return refuse(core, ctx, &key, CallerRefused::Unknown).await;
+        return refuse(core, ctx, key.id(), CallerRefused::Unknown).await;
     };
     let dynamic = rows::load::<ServerRow>(&*core.store, &rows::keys::server(&server.slug)).await?;
     let state = CallerState {
@@ -34,25 +34,63 @@ pub(crate) async fn authenticate(
         key_revoked: row.value.revoked.is_some(),
         server_disabled: dynamic.is_some_and(|dynamic| dynamic.value.disabled),
     };
-    match AuthenticatedServer::check(server, state) {
+    match AuthenticatedServer::check(server, key.id(), state) {
         Ok(caller) => Ok(caller),
-        Err(reason) => refuse(core, ctx, &key, reason).await,
+        Err(reason) => refuse(core, ctx, key.id(), reason).await,
     }
 }
 
-async fn refuse<T>(
+/// C1 and C2 once more, on what is stored and what time it is now. A request that has waited for somebody outside asks this
+/// before it acts: its key may have been revoked, its server disabled or its subject token ended meanwhile.
+pub(crate) async fn still(
     core: &Core,
     ctx: Ctx,
-    key: &ServerKeyText,
-    reason: CallerRefused,
-) -> Result<T, Refusal> {
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+) -> Result<(), Refusal> {
+    still_calling(core, ctx, caller).await?;
+    if subject.holds(core.now()) {
+        return Ok(());
+    }
+    let about = about_call(core, caller, Some(subject));
+    let what = (AuditClass::Browser, AuditAction::SubjectRefused);
+    core.audited_as(ctx, what, "time", (by_server(caller), about))
+        .await?;
+    Err(Refusal::Subject(SubjectRefused::Time))
+}
+
+/// C1 once more, see [`still`].
+pub(crate) async fn still_calling(
+    core: &Core,
+    ctx: Ctx,
+    caller: &AuthenticatedServer,
+) -> Result<(), Refusal> {
+    let slug = &caller.server().slug;
+    let row =
+        rows::load::<ServerKeyRow>(&*core.store, &rows::keys::server_key(caller.key())).await?;
+    let row = row.map(|row| row.value);
+    let state = CallerState {
+        // The hash was compared when the request came; a key that is somebody else's now is not that key.
+        hash_matches: row
+            .as_ref()
+            .is_some_and(|row| row.server.as_ref() == Some(slug)),
+        key_revoked: row.is_some_and(|row| row.revoked.is_some()),
+        server_disabled: is_disabled(core, slug).await?,
+    };
+    match caller.still(state) {
+        Ok(()) => Ok(()),
+        Err(reason) => refuse(core, ctx, caller.key(), reason).await,
+    }
+}
+
+async fn refuse<T>(core: &Core, ctx: Ctx, key: &str, reason: CallerRefused) -> Result<T, Refusal> {
     let outcome = match reason {
         CallerRefused::Unknown => "unknown-key",
         CallerRefused::Revoked => "revoked-key",
         CallerRefused::Disabled => "server-disabled",
     };
     let about = AuditAbout {
-        key: Some(key.id().into()),
+        key: Some(key.into()),
         ..AuditAbout::default()
     };
     core.audited_as(
@@ -77,7 +115,7 @@ pub(crate) async fn authenticate_admin(core: &Core, ctx: Ctx, text: &str) -> Res
     if good {
         Ok(())
     } else {
-        refuse(core, ctx, &key, CallerRefused::Unknown).await
+        refuse(core, ctx, key.id(), CallerRefused::Unknown).await
     }
 }
 

@@ -13,7 +13,7 @@ use storage::Revision;
 
 use super::audit_trail::{about_call, about_elicitation, by_server, event};
 use super::repeats::{self, Known};
-use super::request_state;
+use super::{credentials, request_state};
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{ConnectLink, Ctx, ElicitationView, Refusal, Wanted};
 use crate::elicitation_shard::Elicitations;
@@ -237,6 +237,16 @@ pub(crate) async fn watch(
             Poll::Ready(woken) => woken?,
             Poll::Pending => changed.await?,
         }
+        credentials::still(
+            core,
+            Ctx {
+                now: core.now(),
+                ..ctx
+            },
+            caller,
+            subject,
+        )
+        .await?;
     }
 }
 

@@ -1,18 +1,20 @@
 //! The one call: a credential if there is a grant, a link if there is none, the truth if neither can be had.
 //!
 //! A fresh token is read without a mailbox and without a lock held over anything slow: row, data key, one small record.
-//! The audit entry is written before the credential leaves this function.
+//! Just before the audit entry, and after every wait for a provider, key, server, subject and grant are judged again: what
+//! was true when the request came may have ended meanwhile. The entry is written before the credential leaves this file.
 
 use std::time::Duration;
 
 use domain::{
     AccountAlias, AuditAction, AuditClass, AuthenticatedServer, FailureCode, Freshness, Grant,
-    GrantKey, GrantStatus, NotPermitted, Permitted, Provider, ScopeSet, Server, VerifiedSubject,
+    GrantKey, GrantStatus, NotPermitted, Permitted, Provider, ScopeSet, Server, Timestamp,
+    VerifiedSubject,
 };
 
 use super::audit_trail::{about_call, about_grant, by_server};
 use super::obtain::ObtainError;
-use super::{elicit, grants, people, request_state};
+use super::{credentials, elicit, grants, people, request_state};
 use crate::core::Core;
 use crate::doors::{ClientAnswer, Credential, Ctx, Ensure, Ensured, Refusal, Wanted};
 use crate::grant_shard::Grants;
@@ -64,6 +66,10 @@ pub(crate) async fn ensure(
             Released::NotThis(grant) => tried = Some(grant),
         }
     }
+    let ctx = Ctx {
+        now: core.now(), // a refresh may have been waited for
+        ..ctx
+    };
     if let Some(text) = request.request_state.as_deref()
         && let Some(answer) = resumed(core, ctx, (caller, subject), (text, &request)).await?
     {
@@ -164,11 +170,12 @@ async fn release(
         tracing::info!(grant.id = %grant.id, "a grant has scopes that its server is not allowed any more; the person has to connect again");
         return Ok(found.not_this());
     }
-    let found = match freshened(core, shards, ctx, permitted, found).await? {
-        Fresh::Usable(found) => *found,
-        Fresh::Settled(released) => return Ok(released),
+    let read = match freshened(core, shards, permitted, found).await? {
+        Fresh::Usable(found) => read(core, subject, permitted, *found).await?,
+        Fresh::Settled(released) => Err(released),
     };
-    let (credential, grant) = match read(core, subject, permitted, found).await? {
+    credentials::still(core, ctx, caller, subject).await?;
+    let (credential, grant) = match read {
         Ok(read) => read,
         Err(released) => return Ok(released),
     };
@@ -194,7 +201,6 @@ enum Fresh {
 async fn freshened(
     core: &Core,
     shards: &Grants,
-    ctx: Ctx,
     permitted: &Permitted,
     mut found: FoundGrant,
 ) -> Result<Fresh, Refusal> {
@@ -203,7 +209,7 @@ async fn freshened(
     };
     let id = found.grant.value.id;
     let settled = |ensured| Ok(Fresh::Settled(answer(ensured)));
-    match (slot.freshness(ctx.now), slot.refresh_version) {
+    match (slot.freshness(core.now()), slot.refresh_version) {
         (Freshness::Fresh, _) => {}
         (Freshness::Aging, Some(_)) => shards.touch(id),
         (Freshness::Stale, Some(_)) => match shards.obtain(id, OBTAIN).await {
@@ -216,7 +222,7 @@ async fn freshened(
                 return Ok(Fresh::Settled(found.not_this()));
             }
             // A token with a little life left is better than none, whatever stands in the way of a new one.
-            Err(_) if !expired(&found.grant.value, ctx) => {}
+            Err(_) if !expired(&found.grant.value, core.now()) => {}
             Err(ObtainError::ProviderDown { retry_after }) => {
                 return settled(Ensured::ProviderDown { retry_after });
             }
@@ -232,7 +238,7 @@ async fn freshened(
             }
             Err(ObtainError::Failed) => return Err(Refusal::Internal),
         },
-        (_, None) if expired(&found.grant.value, ctx) => {
+        (_, None) if expired(&found.grant.value, core.now()) => {
             return Ok(Fresh::Settled(found.not_this()));
         }
         (_, None) => {}
@@ -240,7 +246,8 @@ async fn freshened(
     Ok(Fresh::Usable(Box::new(found)))
 }
 
-/// Reads the credential. A refresh may move row and record between the two reads; then both are read again.
+/// Reads the credential, and the grant once more after it: one that was ended or narrowed meanwhile gives nothing. A refresh
+/// may move row and record between the reads; then all are read again.
 async fn read(
     core: &Core,
     subject: &VerifiedSubject,
@@ -248,14 +255,15 @@ async fn read(
     mut found: FoundGrant,
 ) -> Result<Result<(Credential, Grant), Released>, Refusal> {
     for _ in 0..MOVED_TRIES {
-        if let Some(credential) = credential(core, subject, permitted.provider(), &found).await? {
-            return Ok(Ok((credential, found.grant.value)));
-        }
+        let credential = credential(core, subject, permitted.provider(), &found).await?;
         match grants::by_key(core, &found.key).await? {
             Some(grant) if grant.revision == found.grant.revision => {
-                // Nothing moved: the record does not belong to the row, and asking again would not help.
-                tracing::error!(grant.id = %grant.value.id, "a token record and its grant do not fit; the store was changed or restored in part");
-                return Err(Refusal::Internal);
+                let Some(credential) = credential else {
+                    // Nothing moved: the record does not belong to the row, and asking again would not help.
+                    tracing::error!(grant.id = %grant.value.id, "a token record and its grant do not fit; the store was changed or restored in part");
+                    return Err(Refusal::Internal);
+                };
+                return Ok(Ok((credential, grant.value)));
             }
             Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
             Some(grant) => return Ok(Err(Released::NotThis(Box::new(grant.value)))),
@@ -273,12 +281,12 @@ impl FoundGrant {
     }
 }
 
-fn expired(grant: &Grant, ctx: Ctx) -> bool {
+fn expired(grant: &Grant, now: Timestamp) -> bool {
     grant
         .slots
         .first()
         .and_then(|slot| slot.expires)
-        .is_some_and(|end| end.passed(ctx.now))
+        .is_some_and(|end| end.passed(now))
 }
 
 /// The credential as row and record say together; `None` when they are of different generations.

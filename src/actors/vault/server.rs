@@ -33,7 +33,11 @@ impl ServerDoor for Vault {
     ) -> Answer<'a, VerifiedSubject> {
         Box::pin(async move {
             match self.verify(ctx, caller, input).await {
-                Ok(subject) => Ok(subject),
+                Ok(subject) => {
+                    // The issuer's keys may have been waited for; what is done with the proofs follows at once.
+                    credentials::still(&self.core, ctx, caller, &subject).await?;
+                    Ok(subject)
+                }
                 Err(refused) => {
                     let about = about_call(&self.core, caller, None);
                     let what = (AuditClass::Browser, AuditAction::SubjectRefused);

@@ -100,7 +100,7 @@ impl ServerDoor for Script {
             key_revoked: false,
             server_disabled: false,
         };
-        let checked = AuthenticatedServer::check(&Arc::new(server()), state);
+        let checked = AuthenticatedServer::check(&Arc::new(server()), "0123456789abcdef", state);
         self.0.calls.lock().unwrap().push("authenticate".into());
         Box::pin(std::future::ready(checked.map_err(|_| Refusal::Caller)))
     }

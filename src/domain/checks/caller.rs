@@ -20,6 +20,7 @@ pub struct CallerState {
 #[derive(Debug)]
 pub struct AuthenticatedServer {
     server: Arc<Server>,
+    key: Box<str>,
 }
 
 /// The caller's own credential is not valid. Nobody outside learns which part was wrong.
@@ -35,11 +36,31 @@ pub enum CallerRefused {
 }
 
 impl AuthenticatedServer {
-    /// C1.
+    /// C1, of the key with this public id.
     ///
     /// # Errors
     /// [`CallerRefused`], for the audit log only.
-    pub fn check(server: &Arc<Server>, state: CallerState) -> Result<Self, CallerRefused> {
+    pub fn check(
+        server: &Arc<Server>,
+        key: &str,
+        state: CallerState,
+    ) -> Result<Self, CallerRefused> {
+        Self::judge(state)?;
+        Ok(Self {
+            server: Arc::clone(server),
+            key: key.into(),
+        })
+    }
+
+    /// C1 once more, later in a request that has waited: whether what is stored now still lets this caller act.
+    ///
+    /// # Errors
+    /// [`CallerRefused`], for the audit log only.
+    pub fn still(&self, state: CallerState) -> Result<(), CallerRefused> {
+        Self::judge(state)
+    }
+
+    fn judge(state: CallerState) -> Result<(), CallerRefused> {
         let refused = if !state.hash_matches {
             Some(CallerRefused::Unknown)
         } else if state.key_revoked {
@@ -51,10 +72,13 @@ impl AuthenticatedServer {
         };
         match refused {
             Some(reason) if !switch::off(Check::C1) => Err(reason),
-            _ => Ok(Self {
-                server: Arc::clone(server),
-            }),
+            _ => Ok(()),
         }
+    }
+
+    /// Public id of the key that was presented.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// The server.

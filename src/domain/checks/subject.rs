@@ -33,6 +33,8 @@ pub struct VerifiedSubject {
     client: McpClient,
     evidence: SubjectEvidence,
     until: Timestamp,
+    /// Until when C2 would say the same of the same token; an assertion is of one request and has no end of its own.
+    holds_until: Option<Timestamp>,
 }
 
 /// Why a subject is refused; for the audit log and, as one public code, for the caller.
@@ -78,9 +80,15 @@ impl VerifiedSubject {
         issuer: &Issuer,
         now: Timestamp,
     ) -> Result<Self, SubjectRefused> {
-        let ends = match judge(token, server, issuer, now) {
-            Ok(ends) => ends,
-            Err(_) if switch::off(Check::C2) => now.plus(issuer.access_tokens.max_age),
+        let life = match judge(token, server, issuer, now) {
+            Ok(life) => life,
+            Err(_) if switch::off(Check::C2) => {
+                let ends = now.plus(issuer.access_tokens.max_age);
+                Life {
+                    ends,
+                    accepted_until: ends,
+                }
+            }
             Err(refused) => return Err(refused),
         };
         let subject = subject_of(&token.claims, &issuer.subject_claims)?;
@@ -91,7 +99,8 @@ impl VerifiedSubject {
             identity: identity(issuer, subject),
             client: client.map_or(McpClient::Unnamed, |id| McpClient::Verified(id.into())),
             evidence: SubjectEvidence::Token,
-            until: ends,
+            until: life.ends,
+            holds_until: Some(life.accepted_until),
         })
     }
 
@@ -117,6 +126,7 @@ impl VerifiedSubject {
             client,
             evidence: SubjectEvidence::Asserted,
             until: now,
+            holds_until: None,
         })
     }
 
@@ -139,6 +149,19 @@ impl VerifiedSubject {
     pub fn until(&self) -> Timestamp {
         self.until
     }
+
+    /// Whether C2 would still say yes at `now`. A request that has waited for others asks this before it acts on the proof.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.holds_until.is_none_or(|end| !end.passed(now)) || switch::off(Check::C2)
+    }
+}
+
+/// How long a token is evidence.
+struct Life {
+    /// `exp`, as it stands there.
+    ends: Timestamp,
+    /// When C2 stops accepting it: leeway and greatest age included.
+    accepted_until: Timestamp,
 }
 
 fn identity(issuer: &Issuer, subject: Subject) -> Identity {
@@ -163,7 +186,7 @@ fn judge(
     server: &Server,
     issuer: &Issuer,
     now: Timestamp,
-) -> Result<Timestamp, SubjectRefused> {
+) -> Result<Life, SubjectRefused> {
     check_type(token, issuer)?;
     if token.claims.get("iss").and_then(Value::as_str) != Some(issuer.url.as_str()) {
         return Err(SubjectRefused::Issuer);
@@ -206,24 +229,26 @@ fn check_audience(
     }
 }
 
-/// All three times: a wrong JSON type is an error, never "absent". Gives back when the token ends.
+/// All three times: a wrong JSON type is an error, never "absent". Gives back how long the token is evidence.
 fn check_times(
     claims: &Map<String, Value>,
     issuer: &Issuer,
     now: Timestamp,
-) -> Result<Timestamp, SubjectRefused> {
+) -> Result<Life, SubjectRefused> {
     let rules = &issuer.access_tokens;
     let exp = numeric_date(claims, "exp")?.ok_or(SubjectRefused::Time)?;
     let iat = numeric_date(claims, "iat")?.ok_or(SubjectRefused::Time)?;
     let nbf = numeric_date(claims, "nbf")?;
-    let expired = exp.plus(rules.leeway).passed(now);
+    let accepted_until = exp.min(iat.plus(rules.max_age)).plus(rules.leeway);
+    let over = accepted_until.passed(now);
     let from_the_future = |moment: Timestamp| moment > now.plus(rules.leeway);
-    let too_old = iat.plus(rules.max_age).plus(rules.leeway).passed(now);
-    if expired || from_the_future(iat) || nbf.is_some_and(from_the_future) || too_old || exp <= iat
-    {
+    if over || from_the_future(iat) || nbf.is_some_and(from_the_future) || exp <= iat {
         return Err(SubjectRefused::Time);
     }
-    Ok(exp)
+    Ok(Life {
+        ends: exp,
+        accepted_until,
+    })
 }
 
 /// Reads a NumericDate (RFC 7519 section 2) in the years 1970 to 9999.

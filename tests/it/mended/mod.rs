@@ -5,3 +5,4 @@ mod keys;
 mod proofs;
 mod revocation;
 mod splices;
+mod waits;
