@@ -3,11 +3,10 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_rt::Arbiter;
 use actix_web::dev::ServerHandle;
-use actors::{AuditError, Parts, Vault};
+use actors::{AuditError, LONGEST_FLOW, Parts, Vault};
 use api::browser::{BadConnectSettings, ConnectSettings, connect_app};
 use api::{AdminAuth, AdminSettings, ApiSettings, Caps};
 use domain::AuditAction;
@@ -195,7 +194,7 @@ impl App {
             listener.await;
         }
         // Before the runtime ends, which drops flows where they stand: a refresh that was begun is kept.
-        self.vault.flows_ended(FLOWS).await;
+        self.vault.flows_ended(LONGEST_FLOW).await;
         if let Err(error) = self.vault.close().await {
             tracing::error!(%error, "the store did not close well");
         }
@@ -206,9 +205,6 @@ impl App {
         std::fs::remove_file(&self.addresses.admin_socket).ok();
     }
 }
-
-/// How long running flows have at the end: longer than the longest call to a token endpoint (30 s) and keeping its answer.
-const FLOWS: Duration = Duration::from_secs(45);
 
 fn listen(
     config: &Config,

@@ -94,9 +94,22 @@ impl Core {
         changes: Changes,
         event: AuditEvent,
     ) -> Result<(), Stepped> {
+        self.commit_all_audited(ctx, changes, vec![event]).await
+    }
+
+    /// The same for a change that is several things at once, with an entry for each.
+    ///
+    /// # Errors
+    /// As [`Self::commit_audited`].
+    pub(crate) async fn commit_all_audited(
+        &self,
+        ctx: Ctx,
+        changes: Changes,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), Stepped> {
         let (store, audit) = (Arc::clone(&self.store), self.audit.clone());
-        let work =
-            self.start(async move { change_audited(&*store, &audit, ctx, (changes, event)).await });
+        let change = (changes, events);
+        let work = self.start(async move { change_audited(&*store, &audit, ctx, change).await });
         work.await.unwrap_or(Err(Stepped::Stop(Refusal::Internal)))
     }
 
@@ -114,9 +127,9 @@ impl Core {
     }
 }
 
-/// Commits a change and writes its audit entry.
+/// Commits a change and writes its audit entries.
 ///
-/// An entry that survives a power cut (links, keys, operators) is on the disk before the change is made. In the other
+/// Entries that survive a power cut (links, keys, operators) are on the disk before the change is made. In the other
 /// order a kill, a power cut or a full disk between the two would leave a change that nobody can account for, and the
 /// caller would learn of a failure although the change stands. In this order the worst is an entry too many: when the
 /// commit fails, a second entry with the same action takes it back (`not-done`, or `not-known` when the store cannot say);
@@ -124,36 +137,55 @@ impl Core {
 /// that outlives their link, so the cheaper order is enough for them.
 ///
 /// # Errors
-/// [`Stepped::Again`] when another request changed the rows; otherwise why it is refused. When the first entry is not
+/// [`Stepped::Again`] when another request changed the rows; otherwise why it is refused. When a first entry is not
 /// written, nothing is changed.
 async fn change_audited(
     store: &dyn Store,
     audit: &AuditLog,
     ctx: Ctx,
-    (changes, event): (Changes, AuditEvent),
+    (changes, events): (Changes, Vec<AuditEvent>),
 ) -> Result<(), Stepped> {
-    if !event.class.survives_power_cut() {
-        changes.commit(store).await?;
-        return Ok(audit.record(ctx, event).await?);
+    let (first, after): (Vec<_>, Vec<_>) = events
+        .into_iter()
+        .partition(|event| event.class.survives_power_cut());
+    let mut written = Vec::with_capacity(first.len());
+    for event in first {
+        written.push(event.clone()); // when writing fails, the line may be there all the same
+        if let Err(refusal) = audit.record(ctx, event).await {
+            take_back(audit, ctx, (written, "not-done")).await;
+            return Err(refusal.into());
+        }
     }
-    let mut taken_back = event.clone();
-    taken_back.outcome = "not-done";
-    let error = match audit.record(ctx, event).await {
-        Ok(()) => match changes.commit(store).await {
-            Ok(()) => return Ok(()),
-            Err(error) => {
-                if matches!(error, StoreError::Unavailable { .. }) {
-                    taken_back.outcome = "not-known";
-                }
-                error.into()
-            }
-        },
-        Err(refusal) => refusal.into(), // the line may be there all the same
-    };
-    if audit.record(ctx, taken_back).await.is_err() {
-        tracing::error!("an audit entry stands for a change that was not made");
+    if let Err(error) = changes.commit(store).await {
+        take_back(audit, ctx, (written, undone(&error))).await;
+        return Err(error.into());
     }
-    Err(error)
+    for event in after {
+        audit.record(ctx, event).await?;
+    }
+    Ok(())
+}
+
+/// What became of a change that the store did not acknowledge.
+pub(crate) const fn undone(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unavailable { .. } => "not-known",
+        _ => "not-done",
+    }
+}
+
+/// Says of entries that stand already what became of their change.
+pub(crate) async fn take_back(
+    audit: &AuditLog,
+    ctx: Ctx,
+    (entries, outcome): (Vec<AuditEvent>, &'static str),
+) {
+    for entry in entries {
+        let taken_back = AuditEvent { outcome, ..entry };
+        if audit.record(ctx, taken_back).await.is_err() {
+            tracing::error!("an audit entry stands for a change that was not made");
+        }
+    }
 }
 
 /// How a store's answer looks to a caller.
@@ -262,7 +294,7 @@ mod tests {
             request: RequestId::from_bytes([1; 16]),
             now: bench.clock.now(),
         };
-        change_audited(store, &bench.log, ctx, (changes, event)).await
+        change_audited(store, &bench.log, ctx, (changes, vec![event])).await
     }
 
     #[actix::test]

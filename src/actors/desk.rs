@@ -132,4 +132,4 @@ const CALLS: usize = 20;
 /// Flows that wait for a permit of one service.
 const WAITING: usize = 256;
 /// How long a flow waits for a permit.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

@@ -27,5 +27,6 @@ mod supervise;
 mod vault;
 
 pub use audit::AuditError;
+pub use flows::budgets::LONGEST_FLOW;
 pub use setup::{SetupError, create_keys, open_keys, pin_issuers};
 pub use vault::{Parts, Vault};

@@ -38,7 +38,7 @@ pub enum AuditAction {
     CredentialReleased,
     /// Tokens were refreshed.
     TokensRefreshed,
-    /// A refresh was refused by the provider.
+    /// A refresh was refused by the provider, or its answer by us; then a second entry says what became of the new tokens.
     RefreshRefused,
     /// A caller's own credential was refused.
     CallerRefused,

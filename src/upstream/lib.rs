@@ -19,7 +19,8 @@
 //!   expected_issuer(&Provider, now) -> Result<ExpectedIssuer, ProviderFailure>
 //!   authorization_url(&SamePerson, &Provider, &AuthorizationRequest, now) -> Result<Url, ProviderFailure>
 //!   exchange(&Returned, &Provider, ProviderCode, &dyn Clock) -> Result<ExchangedTokens, ProviderFailure>
-//!   redeem(&Provider, &RefreshToken, granted: &ScopeSet, &dyn Clock) -> Result<ExchangedTokens, RefreshFailure>
+//!   token_endpoint(&Provider, now) -> Result<TokenEndpoint, RefreshFailure>
+//!   redeem(&Provider, &TokenEndpoint, Redemption, &dyn Clock) -> Result<ExchangedTokens, RefreshFailure>
 //!   revoke(&Provider, TokenToRevoke, now) -> RevokeOutcome
 //!   redirect_uri(&ProviderSlug) -> Url          login_redirect_uri(&IssuerSlug) -> Url
 //! code_challenge(&PkceVerifier) -> String
@@ -28,6 +29,7 @@
 mod account;
 mod address;
 mod authorize;
+pub mod budgets;
 mod failure;
 mod issuer;
 mod jws;
@@ -52,7 +54,7 @@ pub use authorize::{AuthorizationRequest, LoginRequest, code_challenge};
 pub use failure::{OauthErrorCode, ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome};
 pub use issuer::LoginCode;
 pub use outbound::{Outbound, OutboundError};
-pub use provider::{ProviderCode, TokenToRevoke};
+pub use provider::{ProviderCode, Redemption, TokenEndpoint, TokenToRevoke};
 pub use resolver::{NameResolver, Resolution, SystemResolver};
 pub use upstream::Upstream;
 

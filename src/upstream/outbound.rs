@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use url::Url;
 
 use crate::address::{AddressPolicy, Forbidden};
+use crate::budgets;
 use crate::resolver::{NameResolver, VettingResolver};
 
 /// Time to get a connection, with name resolution and TLS.
@@ -61,10 +62,8 @@ impl CallKind {
     /// Total time from the first byte sent to the last byte read.
     const fn deadline(self) -> Duration {
         match self {
-            Self::Token => Duration::from_secs(30),
-            Self::Document | Self::KeySet | Self::Account | Self::Revocation => {
-                Duration::from_secs(10)
-            }
+            Self::Token => budgets::TOKEN_CALL,
+            Self::Document | Self::KeySet | Self::Account | Self::Revocation => budgets::SHORT_CALL,
         }
     }
 

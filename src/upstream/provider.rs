@@ -36,6 +36,17 @@ pub struct ProviderCode<'a> {
     pub asked: &'a ScopeSet,
 }
 
+/// Where one provider's tokens come from. It is learnt before a lease is taken, for that may take a while.
+pub struct TokenEndpoint(Url);
+
+/// What is redeemed.
+pub struct Redemption<'a> {
+    /// The refresh token.
+    pub refresh: &'a RefreshToken,
+    /// The scopes of the grant; they stay when the answer names none.
+    pub granted: &'a ScopeSet,
+}
+
 /// A token to revoke.
 #[derive(Clone, Copy)]
 pub enum TokenToRevoke<'a> {
@@ -159,38 +170,48 @@ impl Upstream {
         Ok(tokens)
     }
 
-    /// Redeems a refresh token (RFC 6749 section 6). `granted` are the scopes of the grant; they stay when the answer names
-    /// none. An answer without refresh token means that the old one goes on.
+    /// Where the refresh tokens of `provider` are redeemed.
+    ///
+    /// # Errors
+    /// [`RefreshFailure`] when its metadata cannot be had; nothing was sent.
+    pub async fn token_endpoint(
+        &self,
+        provider: &Provider,
+        now: Timestamp,
+    ) -> Result<TokenEndpoint, RefreshFailure> {
+        let found = self.endpoints(provider, now).await?;
+        let endpoint = found.token().ok_or(RefreshFailure::Misconfigured)?;
+        Ok(TokenEndpoint(endpoint.clone()))
+    }
+
+    /// Redeems a refresh token (RFC 6749 section 6), in one call to `endpoint` and nothing besides. An answer without refresh
+    /// token means that the old one goes on. Where the account stands in token answers it is read again, and the caller
+    /// compares; an answer that names none says nothing new.
     ///
     /// # Errors
     /// [`RefreshFailure`]; only `InvalidGrant` ends the grant.
     pub async fn redeem(
         &self,
         provider: &Provider,
-        refresh: &RefreshToken,
-        granted: &ScopeSet,
+        TokenEndpoint(endpoint): &TokenEndpoint,
+        what: Redemption<'_>,
         clock: &dyn Clock,
     ) -> Result<ExchangedTokens, RefreshFailure> {
         let now = clock.now();
-        let found = self.endpoints(provider, now).await?;
-        let endpoint = found.token().ok_or(RefreshFailure::Misconfigured)?;
         let client =
             library_client(&provider.client).set_token_uri(TokenUrl::from_url(endpoint.clone()));
         let call = PinnedCall::new(self.outbound(), CallKind::Token, endpoint);
-        let token = oauth2::RefreshToken::new(refresh.reveal().to_owned());
+        let token = oauth2::RefreshToken::new(what.refresh.reveal().to_owned());
         let reply = client
             .exchange_refresh_token(&token)
             .request_async(&call)
             .await;
-        let reply =
-            reply.map_err(|error| scrub::refresh_failure(error, call.into_seen().as_ref()))?;
-        let answer = token_answer(reply, provider);
-        Ok(ExchangedTokens::check(
-            answer,
-            granted,
-            default_life(provider),
-            now,
-        )?)
+        let seen = call.into_seen();
+        let reply = reply.map_err(|error| scrub::refresh_failure(error, seen.as_ref()))?;
+        let mut answer = token_answer(reply, provider);
+        answer.account = named_account(provider, seen.as_ref());
+        let life = default_life(provider);
+        Ok(ExchangedTokens::check(answer, what.granted, life, now)?)
     }
 
     /// Asks the provider to end a token (RFC 7009).
@@ -280,14 +301,9 @@ impl Upstream {
     ) -> Result<Option<domain::ProviderAccount>, ProviderFailure> {
         match &provider.account {
             AccountSource::Unknown => Ok(None),
-            AccountSource::TokenAnswer { id, name } => {
-                let at = Pointers {
-                    id,
-                    name: name.as_deref(),
-                };
-                let account = seen.and_then(|seen| account::read(seen.body.expose(), at));
-                account.map(Some).ok_or(ProviderFailure::Unreadable)
-            }
+            AccountSource::TokenAnswer { .. } => named_account(provider, seen)
+                .map(Some)
+                .ok_or(ProviderFailure::Unreadable),
             AccountSource::Endpoint { url, id, name } => {
                 let at = Pointers {
                     id,
@@ -312,6 +328,15 @@ impl Upstream {
             "tokens without account discarded"
         );
     }
+}
+
+/// The account that a token answer names, where the provider file says that it names one.
+fn named_account(provider: &Provider, seen: Option<&Seen>) -> Option<domain::ProviderAccount> {
+    let AccountSource::TokenAnswer { id, name } = &provider.account else {
+        return None;
+    };
+    let name = name.as_deref();
+    account::read(seen?.body.expose(), Pointers { id, name })
 }
 
 /// The library's tokens become ours here and go no further.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use domain::{IssuerUrl, Timestamp};
 
+use crate::budgets::DISCOVERY;
 use crate::keys::KeySet;
 use crate::metadata::{self, FetchFailure, Metadata, Role};
 use crate::outbound::{CallKind, Outbound};
@@ -21,8 +22,6 @@ const TTL: Duration = Duration::from_secs(10 * 60);
 const REFETCH_PAUSE: Duration = Duration::from_secs(30);
 /// Pause after a fetch that failed while there is no snapshot at all.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
-/// Total time for the documents of one snapshot.
-const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Metadata, and for issuers the keys.
 pub(crate) struct Snapshot {
@@ -148,7 +147,7 @@ impl Slot {
         (role, issuer): (Role, &IssuerUrl),
         now: Timestamp,
     ) -> Result<Arc<Snapshot>, FetchFailure> {
-        let fetched = tokio::time::timeout(DEADLINE, fetch_all(outbound, role, issuer, now)).await;
+        let fetched = tokio::time::timeout(DISCOVERY, fetch_all(outbound, role, issuer, now)).await;
         self.attempts.fetch_add(1, Ordering::AcqRel);
         match fetched.unwrap_or(Err(FetchFailure::Timeout)) {
             Ok(snapshot) => {

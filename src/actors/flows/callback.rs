@@ -271,7 +271,7 @@ async fn take(
     let work = Arc::clone(core);
     core.detached(async move {
         let _permit = permit;
-        let step = (Stage::Exchanging { since: ctx.now }, entry);
+        let step = (Stage::Exchanging { since: work.now() }, entry);
         let flow = settle(&work, ctx, &walk, step).await?;
         Ok(exchange::exchange(&work, ctx, &walk, (flow, returned, code)).await?)
     })

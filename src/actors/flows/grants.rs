@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAction, AuditClass, AuthenticatedServer, Grant, GrantId, GrantKey, GrantStatus, Principal,
-    VerifiedSubject,
+    AuditAction, AuditClass, AuditEvent, AuthenticatedServer, Grant, GrantId, GrantKey,
+    GrantStatus, Principal, VerifiedSubject,
 };
 use storage::{Revision, StoreError, Table};
 
 use super::audit_trail::{about_grant, event};
 use super::people;
 use super::revocation::{self, Authorization};
-use crate::core::Core;
-use crate::doors::{
-    AdminGrantView, Ctx, GrantView, ProviderRevocation, Refusal, RevocationReceipt,
-};
+use crate::core::{Core, Stepped};
+use crate::doors::{AdminGrantView, Ctx, GrantView, Refusal, RevocationReceipt};
 use crate::rows::{self, Changes, RowKey, Stored, UserRow};
 use crate::sealing::{DataKey, TokenRecord, TokenToSeal, main_slot};
 
@@ -220,11 +218,9 @@ async fn end(
     core.commit_audited(ctx, changes, event(what, by.clone(), about_grant(&grant)))
         .await?;
     let provider = revocation::tell(core, Authorization::of_grant(&grant), token).await;
-    if provider == ProviderRevocation::KeptForOtherGrant {
-        let who = (by, about_grant(&grant));
-        core.audited_as(ctx, what, revocation::outcome(provider), who)
-            .await?;
-    }
+    let who = (by, about_grant(&grant));
+    core.audited_as(ctx, what, revocation::outcome(provider), who)
+        .await?;
     Ok(RevocationReceipt {
         grant: grant.id,
         ended: core.now(),
@@ -257,12 +253,15 @@ pub(crate) async fn remove_records(
 
 /// Changes a grant's status. The status is one of the facts that its records are bound to, so they are sealed anew in the
 /// same commit.
+///
+/// # Errors
+/// As [`Core::commit_audited`].
 pub(crate) async fn set_status(
     core: &Core,
-    (grant, revision): (Grant, Revision),
-    owner: &DataKey,
-    status: GrantStatus,
-) -> Result<(), Refusal> {
+    ctx: Ctx,
+    ((grant, revision), owner): ((Grant, Revision), &DataKey),
+    (status, entry): (GrantStatus, AuditEvent),
+) -> Result<(), Stepped> {
     let mut changed = grant.clone();
     changed.status = status;
     if let Some(slot) = changed.slots.first_mut() {
@@ -290,7 +289,7 @@ pub(crate) async fn set_status(
         changes.put_bytes(record_key(grant.id, which), row.revision, sealed);
     }
     changes.put(rows::keys::grant(&grant.key()), revision, &changed);
-    Ok(changes.commit(&*core.store).await?)
+    core.commit_audited(ctx, changes, entry).await
 }
 
 /// Record version of one of a grant's records.

@@ -4,6 +4,7 @@
 //! is kept between steps but what is in the store, so a process may end anywhere and another may go on.
 
 pub(crate) mod audit_trail;
+pub(crate) mod budgets;
 pub(crate) mod callback;
 pub(crate) mod confirm;
 pub(crate) mod consent;
@@ -11,6 +12,7 @@ pub(crate) mod credentials;
 pub(crate) mod elicit;
 pub(crate) mod exchange;
 pub(crate) mod grants;
+pub(crate) mod keep;
 pub(crate) mod link;
 pub(crate) mod login;
 pub(crate) mod obtain;

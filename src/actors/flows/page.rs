@@ -8,6 +8,7 @@ use domain::{
 };
 
 use super::audit_trail::about_elicitation;
+use super::budgets::EXCHANGE;
 use super::grants;
 use super::people;
 use super::walk::{self, Walk, csrf_form};
@@ -251,6 +252,3 @@ pub(crate) fn ask(ctx: Ctx, walk: &Walk) -> Result<AskView, Refusal> {
         reference: reference(ctx.request).into(),
     })
 }
-
-/// A code exchange that takes longer than this was interrupted: the call itself ends after thirty seconds.
-const EXCHANGE: std::time::Duration = std::time::Duration::from_secs(60);

@@ -13,6 +13,7 @@ use domain::{
 };
 
 use super::audit_trail::{about_call, about_grant, by_server};
+use super::budgets::OBTAIN;
 use super::obtain::ObtainError;
 use super::{credentials, elicit, grants, people, request_state};
 use crate::core::Core;
@@ -355,7 +356,5 @@ async fn resumed(
     Ok(Some(Ensured::Ended(elicit::view(core, &ended, ctx))))
 }
 
-/// How long a caller waits for a refresh; the refresh goes on without it.
-const OBTAIN: Duration = Duration::from_secs(35);
 /// How often row and record are read again when they do not fit together.
 const MOVED_TRIES: usize = 4;

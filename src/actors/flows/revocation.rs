@@ -57,6 +57,11 @@ impl<'a> Authorization<'a> {
         }
     }
 
+    /// The same, of tokens that turned out to be for this account.
+    pub(crate) fn at_account(self, account: Option<Digest>) -> Self {
+        Self { account, ..self }
+    }
+
     /// Whether a grant may hang on it too. An account that is not known may be any.
     fn may_carry(&self, grant: &Grant) -> bool {
         let same_account = match (self.account, grant.account) {

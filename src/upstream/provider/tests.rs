@@ -58,11 +58,13 @@ impl Stage {
     }
 
     async fn redeem(&self) -> Result<ExchangedTokens, RefreshFailure> {
-        let refresh = RefreshToken::new("the refresh token".into());
-        let granted = scopes(&["read"]);
-        self.upstream
-            .redeem(&self.provider, &refresh, &granted, &Stopped)
-            .await
+        let what = Redemption {
+            refresh: &RefreshToken::new("the refresh token".into()),
+            granted: &scopes(&["read"]),
+        };
+        let (us, provider) = (&self.upstream, &self.provider);
+        let endpoint = us.token_endpoint(provider, NOW).await?;
+        us.redeem(provider, &endpoint, what, &Stopped).await
     }
 
     async fn redeem_after(&self, reply: Reply) -> Option<RefreshFailure> {

@@ -191,26 +191,14 @@ async fn scopes_can_only_become_fewer_in_a_refresh() {
             .text("/status"),
         "elicit"
     );
-    // An answer that names more than the person agreed to does not make the grant larger.
+    // An answer that names more than the grant has does not make it larger, and its token is given to nobody.
     vault.provider.misbehave(Misbehaviour {
-        scope: Some("notes.read notes.write profile.read".into()),
+        scope: Some("notes.read notes.write".into()),
         ..Misbehaviour::default()
     });
     let wider = after_an_hour(&vault).await;
-    assert_eq!(
-        wider.body["credential"]["scopes"],
-        json!(["notes.read"]),
-        "{}",
-        wider.body
-    );
-    assert_eq!(
-        vault
-            .s1
-            .ensure_with(&vault.token("alice"), both)
-            .await
-            .text("/status"),
-        "elicit"
-    );
+    assert_eq!(wider.text("/status"), "elicit", "{}", wider.body);
+    assert_eq!(vault.audited("refresh_refused", "wider-scopes"), 1);
     vault.stop().await;
 }
 

@@ -3,6 +3,7 @@
 mod flows_end;
 mod keys;
 mod proofs;
+mod refreshed;
 mod revocation;
 mod splices;
 mod waits;
