@@ -3,8 +3,8 @@
 //! A line is appended with one `write` under a short lock, so a release crosses no mailbox and survives the death of the
 //! process. Entries about links, keys and operators wait for `fdatasync` as well; the [`AuditLog`]'s actor gathers those
 //! that wait at the same moment into one sync. When the file cannot be written the log says so and nothing is answered.
-//! What nobody known does in a browser is written up to a number each minute and counted beyond it: anybody can send such
-//! requests, and must not be able to fill the disk with them.
+//! What anybody can cause without being known is written up to a number each minute and counted beyond it (`crowd.rs`):
+//! nobody must be able to fill the disk with it, and nobody can hide an attack behind it.
 
 mod crowd;
 mod file;
@@ -18,7 +18,7 @@ use domain::{AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal};
 use crate::doors::{Ctx, Refusal};
 use crate::supervise::Stage;
 
-use crowd::Crowd;
+use crowd::{Crowd, Kind};
 pub use file::AuditError;
 use file::AuditFile;
 use sync::SyncHandle;
@@ -75,8 +75,9 @@ impl AuditLog {
         if let Some(count) = self.crowd.counted(now) {
             self.append(&stands_for(count))?;
         }
-        let of_nobody = event.class == AuditClass::Browser && event.principal == Principal::Nobody;
-        if of_nobody && !self.crowd.admits(now) {
+        if let Some(kind) = Kind::of(event)
+            && !self.crowd.admits(kind, now)
+        {
             return Ok(());
         }
         self.append(event)?;

@@ -31,7 +31,7 @@ impl AuditClass {
 }
 
 /// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditAction {
     /// A credential was handed out.
@@ -46,8 +46,10 @@ pub enum AuditAction {
     SubjectRefused,
     /// A provider or scope beyond a server's allowance was asked for.
     RequestNotPermitted,
-    /// A requestState was refused.
+    /// A requestState or an elicitation's id was refused.
     StateRefused,
+    /// A grant was asked for by another server or person than its own.
+    GrantRefused,
     /// An elicitation was created.
     ElicitationCreated,
     /// An elicitation was cancelled.
@@ -96,7 +98,7 @@ pub enum AuditAction {
     VaultCreated,
     /// The vault was started.
     VaultStarted,
-    /// Browser entries of nobody known that were counted instead of written, because there were too many of them.
+    /// Entries that anybody can cause and that were counted instead of written, because there were too many of them.
     RefusalsCounted,
 }
 

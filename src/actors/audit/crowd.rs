@@ -1,19 +1,54 @@
-//! How many entries of nobody known are written: so many each minute, and a count of the rest.
+//! Entries that anybody can cause are written up to a number each minute, and counted beyond it.
+//!
+//! Each kind of them has a number of its own, so that a flood of one kind hides no entry of another. What says more than
+//! that somebody unknown knocked (a flow that was poisoned, a wrong person, a key that we made) is never counted: whoever
+//! could flood the log could otherwise silence the very lines that tell of an attack.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::Timestamp;
+use domain::{
+    AuditAction, AuditClass, AuditEvent, CallerRefused, ElicitationId, Principal, Timestamp,
+};
 
-/// Counts the entries of nobody known. Shared by all handles on one log.
+/// Counts the entries that anybody can cause. Shared by all handles on one log.
 #[derive(Default)]
 pub(super) struct Crowd(Mutex<Minute>);
 
 #[derive(Default)]
 struct Minute {
     since: Option<Timestamp>,
-    written: u32,
+    written: HashMap<Kind, u32>,
     counted: u64,
+}
+
+/// What is counted together: the same thing, with the same outcome, on the same link. Links are made by servers only, so
+/// nobody can make kinds without end.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Kind {
+    action: AuditAction,
+    outcome: &'static str,
+    elicitation: Option<ElicitationId>,
+}
+
+impl Kind {
+    /// The kind of an entry that anybody can cause; `None` for one that is written in any case.
+    pub(super) fn of(event: &AuditEvent) -> Option<Self> {
+        let of_nobody = event.class == AuditClass::Browser && event.principal == Principal::Nobody;
+        let grave = match event.action {
+            AuditAction::FlowPoisoned | AuditAction::IdentityMismatch => true,
+            AuditAction::CallerRefused => !CallerRefused::ANYBODYS
+                .iter()
+                .any(|reason| reason.as_str() == event.outcome),
+            _ => false,
+        };
+        (of_nobody && !grave).then_some(Self {
+            action: event.action,
+            outcome: event.outcome,
+            elicitation: event.about.elicitation,
+        })
+    }
 }
 
 impl Minute {
@@ -25,16 +60,17 @@ impl Minute {
 }
 
 impl Crowd {
-    /// Whether one more entry is written; otherwise it is counted.
-    pub(super) fn admits(&self, now: Timestamp) -> bool {
+    /// Whether one more entry of a kind is written; otherwise it is counted.
+    pub(super) fn admits(&self, kind: Kind, now: Timestamp) -> bool {
         let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if minute.is_over(now) {
             // What was counted and not yet asked for goes on into the next minute.
             minute.since = Some(now);
-            minute.written = 0;
+            minute.written.clear();
         }
-        if minute.written < MOST {
-            minute.written += 1;
+        let written = minute.written.entry(kind).or_default();
+        if *written < MOST {
+            *written += 1;
             return true;
         }
         minute.counted = minute.counted.saturating_add(1);
@@ -62,7 +98,7 @@ fn take(minute: &mut Minute) -> Option<u64> {
     (counted > 0).then_some(counted)
 }
 
-/// Entries of nobody known that are written in a minute.
+/// Entries of one kind that are written in a minute.
 pub(super) const MOST: u32 = 120;
 /// See [`MOST`].
 const MINUTE: Duration = Duration::from_secs(60);

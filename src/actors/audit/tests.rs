@@ -70,6 +70,17 @@ impl Bench {
             .collect()
     }
 
+    async fn as_nobody(&self, action: AuditAction, outcome: &'static str) {
+        let event = AuditEvent {
+            class: AuditClass::Browser,
+            action,
+            outcome,
+            principal: Principal::Nobody,
+            about: AuditAbout::default(),
+        };
+        self.log.write(&event).await.unwrap();
+    }
+
     async fn refused(&self, class: AuditClass, principal: Principal) {
         let event = AuditEvent {
             class,
@@ -90,6 +101,14 @@ impl Bench {
     }
 }
 
+/// What is written however often it comes.
+const ALWAYS: [(AuditAction, &str); 4] = [
+    (AuditAction::FlowPoisoned, "other-browser"),
+    (AuditAction::IdentityMismatch, "other-person"),
+    (AuditAction::CallerRefused, "unknown-key"),
+    (AuditAction::CallerRefused, "revoked-key"),
+];
+
 fn stage(clock: &Arc<Movable>) -> Stage {
     Stage {
         arbiter: actix_rt::Arbiter::current(),
@@ -104,18 +123,34 @@ async fn a_crowd_of_nobodies_is_written_up_to_a_number_and_counted_beyond_it() {
         bench.refused(AuditClass::Browser, Principal::Nobody).await;
     }
     assert_eq!(bench.lines().len(), 120);
+    // A flood of one kind hides none of another, and never what tells of an attack.
+    bench.as_nobody(AuditAction::LoginRefused, "refused").await;
+    bench
+        .as_nobody(AuditAction::FlowPoisoned, "other-browser")
+        .await;
+    bench
+        .as_nobody(AuditAction::CallerRefused, "revoked-key")
+        .await;
+    assert_eq!(bench.lines().len(), 123);
+    for _ in 0..130 {
+        for (action, outcome) in ALWAYS {
+            bench.as_nobody(action, outcome).await;
+        }
+    }
+    let before = 123 + 130 * ALWAYS.len();
+    assert_eq!(bench.lines().len(), before);
     // Who is known, and every other class, is written in any case.
     bench
         .refused(AuditClass::Browser, Principal::Person("p".into()))
         .await;
     bench.refused(AuditClass::Release, Principal::Nobody).await;
-    assert_eq!(bench.lines().len(), 122);
+    assert_eq!(bench.lines().len(), before + 2);
     assert_eq!(bench.counted(), [0; 0]);
 
     bench.clock.0.store(60_000, Ordering::SeqCst);
     bench.refused(AuditClass::Browser, Principal::Nobody).await;
     assert_eq!(bench.counted(), [880]);
-    assert_eq!(bench.lines().len(), 124, "and the next minute has begun");
+    assert_eq!(bench.lines().len(), before + 4, "the next minute has begun");
     bench.clock.0.store(120_000, Ordering::SeqCst);
     bench.refused(AuditClass::Release, Principal::Vault).await;
     assert_eq!(bench.counted(), [880], "nothing was left out since");

@@ -205,7 +205,8 @@ pub trait ServerDoor: Send + Sync + 'static {
     /// A new request: draws its id and reads the clock.
     fn begin(&self) -> Ctx;
 
-    /// C1: whose key is this? `key` is the bare text of the `Authorization: Bearer` header.
+    /// C1: whose key is this? `key` is the bare text of the `Authorization: Bearer` header; whatever else came instead of a
+    /// key is refused and counted here, too.
     fn authenticate<'a>(&'a self, ctx: Ctx, key: &'a str) -> Answer<'a, AuthenticatedServer>;
 
     /// C2: whom is the call about?

@@ -2,7 +2,7 @@
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuditEvent, AuthenticatedServer, BrowserSession,
-    Elicitation, Grant, Principal, VerifiedSubject,
+    Elicitation, Grant, Principal, TenantSlug, VerifiedSubject,
 };
 
 use crate::core::Core;
@@ -50,6 +50,26 @@ pub(crate) fn about_call(
         Some(subject) => about.user(&core.pseudonym(subject.identity())),
         None => about,
     }
+}
+
+/// Outcome and facts of an entry about a thing that is not the caller's: whose it is, and who came. Of another tenant's
+/// thing the entry tells only who came; the caller adds the id that was asked for.
+pub(crate) fn about_anothers(
+    core: &Core,
+    caller: &AuthenticatedServer,
+    subject: &VerifiedSubject,
+    (tenant, theirs): (&TenantSlug, AuditAbout),
+) -> (&'static str, AuditAbout) {
+    let call = about_call(core, caller, Some(subject));
+    if *tenant != caller.server().tenant {
+        return ("other-tenant", call);
+    }
+    let about = AuditAbout {
+        other_user: call.user.filter(|user| theirs.user.as_ref() != Some(user)),
+        evidence: call.evidence,
+        ..theirs
+    };
+    ("other-principal", about)
 }
 
 /// The calling server as principal.

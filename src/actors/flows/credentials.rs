@@ -13,20 +13,22 @@ use crate::core::{Core, Stepped, retrying};
 use crate::doors::{Ctx, KeyView, NewKey, Refusal};
 use crate::rows::{self, Changes, ServerKeyRow, ServerRow, Stored};
 
-/// C1: whose key is this? A text that is not a key of ours never reaches the store.
+/// C1: whose key is this? A text that is not a key of ours never reaches the store, but the log tells of it.
 pub(crate) async fn authenticate(
     core: &Core,
     ctx: Ctx,
     text: &str,
 ) -> Result<AuthenticatedServer, Refusal> {
-    let key = ServerKeyText::parse(KeyClass::Server, text).map_err(|_| Refusal::Caller)?;
-    let row = rows::load::<ServerKeyRow>(&*core.store, &rows::keys::server_key(key.id())).await?;
-    let owner = row
-        .as_ref()
-        .and_then(|row| row.value.server.as_ref())
-        .and_then(|slug| core.registry.server(slug));
-    let (Some(row), Some(server)) = (&row, owner) else {
-        return refuse(core, ctx, key.id(), CallerRefused::Unknown).await;
+    let Ok(key) = ServerKeyText::parse(KeyClass::Server, text) else {
+        return malformed(core, ctx, text).await;
+    };
+    let at = rows::keys::server_key(key.id());
+    let Some(row) = rows::load::<ServerKeyRow>(&*core.store, &at).await? else {
+        return refuse(core, ctx, Some(key.id()), CallerRefused::NoSuchKey).await;
+    };
+    let owner = row.value.server.as_ref();
+    let Some(server) = owner.and_then(|slug| core.registry.server(slug)) else {
+        return refuse(core, ctx, Some(key.id()), CallerRefused::Unknown).await;
     };
     let dynamic = rows::load::<ServerRow>(&*core.store, &rows::keys::server(&server.slug)).await?;
     let state = CallerState {
@@ -36,7 +38,7 @@ pub(crate) async fn authenticate(
     };
     match AuthenticatedServer::check(server, key.id(), state) {
         Ok(caller) => Ok(caller),
-        Err(reason) => refuse(core, ctx, key.id(), reason).await,
+        Err(reason) => refuse(core, ctx, Some(key.id()), reason).await,
     }
 }
 
@@ -79,24 +81,38 @@ pub(crate) async fn still_calling(
     };
     match caller.still(state) {
         Ok(()) => Ok(()),
-        Err(reason) => refuse(core, ctx, caller.key(), reason).await,
+        Err(reason) => refuse(core, ctx, Some(caller.key()), reason).await,
     }
 }
 
-async fn refuse<T>(core: &Core, ctx: Ctx, key: &str, reason: CallerRefused) -> Result<T, Refusal> {
-    let outcome = match reason {
-        CallerRefused::Unknown => "unknown-key",
-        CallerRefused::Revoked => "revoked-key",
-        CallerRefused::Disabled => "server-disabled",
-    };
+/// What was presented is no key of the class that belongs here. A key of the other class is named: it was shown around.
+async fn malformed<T>(core: &Core, ctx: Ctx, text: &str) -> Result<T, Refusal> {
+    let other = [KeyClass::Server, KeyClass::Admin]
+        .into_iter()
+        .find_map(|class| ServerKeyText::parse(class, text).ok());
+    refuse(
+        core,
+        ctx,
+        other.as_ref().map(ServerKeyText::id),
+        CallerRefused::Malformed,
+    )
+    .await
+}
+
+async fn refuse<T>(
+    core: &Core,
+    ctx: Ctx,
+    key: Option<&str>,
+    reason: CallerRefused,
+) -> Result<T, Refusal> {
     let about = AuditAbout {
-        key: Some(key.into()),
+        key: key.map(Into::into),
         ..AuditAbout::default()
     };
     core.audited_as(
         ctx,
         (AuditClass::Browser, AuditAction::CallerRefused),
-        outcome,
+        reason.as_str(),
         (Principal::Nobody, about),
     )
     .await?;
@@ -105,18 +121,20 @@ async fn refuse<T>(core: &Core, ctx: Ctx, key: &str, reason: CallerRefused) -> R
 
 /// Whether `text` is a live admin key.
 pub(crate) async fn authenticate_admin(core: &Core, ctx: Ctx, text: &str) -> Result<(), Refusal> {
-    let key = ServerKeyText::parse(KeyClass::Admin, text).map_err(|_| Refusal::Caller)?;
-    let row = rows::load::<ServerKeyRow>(&*core.store, &rows::keys::server_key(key.id())).await?;
-    let good = row.is_some_and(|row| {
-        row.value.server.is_none()
-            && row.value.revoked.is_none()
-            && hash_matches(core, &key, &row.value)
-    });
-    if good {
-        Ok(())
-    } else {
-        refuse(core, ctx, key.id(), CallerRefused::Unknown).await
+    let Ok(key) = ServerKeyText::parse(KeyClass::Admin, text) else {
+        return malformed(core, ctx, text).await;
+    };
+    let at = rows::keys::server_key(key.id());
+    let Some(row) = rows::load::<ServerKeyRow>(&*core.store, &at).await? else {
+        return refuse(core, ctx, Some(key.id()), CallerRefused::NoSuchKey).await;
+    };
+    if row.value.server.is_some() || !hash_matches(core, &key, &row.value) {
+        return refuse(core, ctx, Some(key.id()), CallerRefused::Unknown).await;
     }
+    if row.value.revoked.is_some() {
+        return refuse(core, ctx, Some(key.id()), CallerRefused::Revoked).await;
+    }
+    Ok(())
 }
 
 fn hash_matches(core: &Core, key: &ServerKeyText, row: &ServerKeyRow) -> bool {

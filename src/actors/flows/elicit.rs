@@ -11,7 +11,7 @@ use domain::{
 use secret::ConnectTicket;
 use storage::Revision;
 
-use super::audit_trail::{about_call, about_elicitation, by_server, event};
+use super::audit_trail::{about_anothers, about_elicitation, by_server, event};
 use super::repeats::{self, Known};
 use super::{credentials, request_state};
 use crate::core::{Core, Stepped, retrying};
@@ -154,8 +154,8 @@ fn link(
     })
 }
 
-/// An elicitation by id, if it is this server's, person's and client's; any other looks like one that is not there, and
-/// when it is of the same tenant the log says who came and whose it is.
+/// An elicitation by id, if it is this server's, person's and client's; any other looks like one that is not there, but the
+/// log says who came and, within the same tenant, whose it is.
 pub(crate) async fn mine(
     core: &Core,
     ctx: Ctx,
@@ -167,29 +167,27 @@ pub(crate) async fn mine(
     if is_mine(core, caller, subject, &row.value) {
         return Ok(row);
     }
-    if row.value.tenant == caller.server().tenant {
-        let about = about_other(core, caller, subject, &row.value);
-        let what = (AuditClass::Browser, AuditAction::StateRefused);
-        core.audited_as(ctx, what, "other-principal", (by_server(caller), about))
-            .await?;
-    }
+    let (outcome, about) = about_other(core, caller, subject, &row.value);
+    let what = (AuditClass::Browser, AuditAction::StateRefused);
+    core.audited_as(ctx, what, outcome, (by_server(caller), about))
+        .await?;
     Err(Refusal::NotFound)
 }
 
-/// What the log says when another person, client or server comes for an elicitation: whose it is, and who came.
+/// What the log says when another person, client or server comes for an elicitation, and as which outcome.
 pub(crate) fn about_other(
     core: &Core,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
     facts: &Elicitation,
-) -> AuditAbout {
-    let call = about_call(core, caller, Some(subject));
-    let about = about_elicitation(facts);
-    AuditAbout {
-        other_user: call.user.filter(|user| about.user.as_ref() != Some(user)),
-        evidence: call.evidence,
+) -> (&'static str, AuditAbout) {
+    let theirs = (&facts.tenant, about_elicitation(facts));
+    let (outcome, about) = about_anothers(core, caller, subject, theirs);
+    let about = AuditAbout {
+        elicitation: Some(facts.id),
         ..about
-    }
+    };
+    (outcome, about)
 }
 
 /// Whether an elicitation is this server's, person's and client's.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAction, AuditClass, AuditEvent, AuthenticatedServer, Grant, GrantId, GrantKey,
+    AuditAbout, AuditAction, AuditClass, AuditEvent, AuthenticatedServer, Grant, GrantId, GrantKey,
     GrantStatus, Principal, VerifiedSubject,
 };
 use storage::{Revision, StoreError, Table};
 
-use super::audit_trail::{about_grant, event};
+use super::audit_trail::{about_anothers, about_grant, by_server, event};
 use super::people;
 use super::revocation::{self, Authorization};
 use crate::core::{Core, Stepped};
@@ -108,25 +108,44 @@ pub(crate) async fn list(
     Ok(grants?.iter().map(view).collect())
 }
 
-/// One grant of this person at this server; anybody else's looks like one that is not there.
+/// One grant of this person at this server; anybody else's looks like one that is not there, but the log says who came
+/// and, within the same tenant, whose it is.
 pub(crate) async fn mine(
     core: &Core,
+    ctx: Ctx,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
     id: GrantId,
 ) -> Result<(Stored<Grant>, Stored<UserRow>), Refusal> {
     let server = caller.server();
     let pseudonym = core.pseudonym(subject.identity());
-    let grant = row_by_id(core, id).await?.filter(|grant| {
-        grant.value.tenant == server.tenant
-            && grant.value.server == server.slug
-            && grant.value.pseudonym == pseudonym
-    });
-    let user = people::find(core, &pseudonym).await?;
-    match (grant, user) {
-        (Some(grant), Some(user)) if user.value.id == grant.value.user => Ok((grant, user)),
-        _ => Err(Refusal::NotFound),
-    }
+    let grant = row_by_id(core, id).await?.ok_or(Refusal::NotFound)?;
+    let is_mine = grant.value.tenant == server.tenant
+        && grant.value.server == server.slug
+        && grant.value.pseudonym == pseudonym;
+    let user = match people::find(core, &pseudonym).await? {
+        Some(user) if is_mine && user.value.id == grant.value.user => user,
+        _ => return not_mine(core, ctx, (caller, subject), &grant.value).await,
+    };
+    Ok((grant, user))
+}
+
+async fn not_mine<T>(
+    core: &Core,
+    ctx: Ctx,
+    (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
+    grant: &Grant,
+) -> Result<T, Refusal> {
+    let theirs = (&grant.tenant, about_grant(grant));
+    let (outcome, about) = about_anothers(core, caller, subject, theirs);
+    let about = AuditAbout {
+        grant: Some(grant.id),
+        ..about
+    };
+    let what = (AuditClass::Browser, AuditAction::GrantRefused);
+    core.audited_as(ctx, what, outcome, (by_server(caller), about))
+        .await?;
+    Err(Refusal::NotFound)
 }
 
 /// All grants, for the operator.
@@ -166,8 +185,8 @@ pub(crate) async fn revoke_mine(
     subject: &VerifiedSubject,
     id: GrantId,
 ) -> Result<RevocationReceipt, Refusal> {
-    let (grant, _) = mine(core, caller, subject, id).await?;
-    end_detached(core, ctx, grant, super::audit_trail::by_server(caller)).await
+    let (grant, _) = mine(core, ctx, caller, subject, id).await?;
+    end_detached(core, ctx, grant, by_server(caller)).await
 }
 
 /// Ends a grant for the operator.

@@ -68,7 +68,7 @@ pub(crate) async fn presented(
     };
     let Ok(proof) = StatePresented::check(state.elicitation, &made_for, &presenter) else {
         let about = about_other(core, caller, subject, state.elicitation).await?;
-        return refused(core, ctx, caller, ("other-principal", about)).await;
+        return refused(core, ctx, caller, about).await;
     };
     core.polls.ask(proof.elicitation(), ctx.now)?;
     if let Some(row) = elicit::load(core, proof.elicitation()).await? {
@@ -85,10 +85,10 @@ async fn about_other(
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
     id: ElicitationId,
-) -> Result<AuditAbout, Refusal> {
+) -> Result<(&'static str, AuditAbout), Refusal> {
     Ok(match elicit::load(core, id).await? {
         Some(row) => elicit::about_other(core, caller, subject, &row.value),
-        None => about_call(core, caller, Some(subject)),
+        None => (OTHER, about_call(core, caller, Some(subject))),
     })
 }
 
@@ -103,6 +103,9 @@ async fn refused<T>(
         .await?;
     Err(Refusal::RequestState)
 }
+
+/// What the log calls a state that was made for somebody else.
+const OTHER: &str = "other-principal";
 
 fn sha256(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())

@@ -160,15 +160,14 @@ impl ServerDoor for Vault {
 
     fn grant<'a>(
         &'a self,
-        _: Ctx,
+        ctx: Ctx,
         caller: &'a AuthenticatedServer,
         subject: &'a VerifiedSubject,
         id: GrantId,
     ) -> Answer<'a, GrantView> {
         Box::pin(async move {
-            Ok(grants::view(
-                &grants::mine(&self.core, caller, subject, id).await?.0.value,
-            ))
+            let (grant, _) = grants::mine(&self.core, ctx, caller, subject, id).await?;
+            Ok(grants::view(&grant.value))
         })
     }
 

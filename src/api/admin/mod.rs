@@ -9,7 +9,6 @@ use std::sync::Arc;
 use actix_web::http::Method;
 use actix_web::web::ServiceConfig;
 use actors::doors::{AdminDoor, Ctx};
-use secret::KeyClass;
 
 use crate::authn::bearer;
 use crate::listener::{Answering, Asked, Listener, Route, install};
@@ -88,7 +87,7 @@ impl Admin {
     async fn check_operator(&self, asked: &Asked<'_>) -> Result<(), Problem> {
         match self.settings.auth() {
             AdminAuth::Key => {
-                let key = bearer(asked.request, KeyClass::Admin)?;
+                let key = bearer(asked.request);
                 Ok(self.door.authenticate(asked.ctx, key).await?)
             }
             // Whoever serves this app over anything but our own Unix socket gets 401, not an open door.

@@ -18,7 +18,6 @@ use actix_web::http::Method;
 use actix_web::web::ServiceConfig;
 use actors::doors::{Ctx, ServerDoor};
 use domain::AuthenticatedServer;
-use secret::KeyClass;
 
 use crate::authn::bearer;
 use crate::listener::{Answering, Asked, Listener, Route, install};
@@ -108,7 +107,7 @@ impl Listener for Api {
             match serve {
                 Serve::Open(handler) => handler(self),
                 Serve::Keyed(handler) => {
-                    let key = bearer(asked.request, KeyClass::Server)?;
+                    let key = bearer(asked.request);
                     let caller = self.door.authenticate(asked.ctx, key).await?;
                     handler(self, Call { asked, caller }).await
                 }

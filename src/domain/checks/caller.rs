@@ -27,12 +27,32 @@ pub struct AuthenticatedServer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the caller's key is not valid")]
 pub enum CallerRefused {
-    /// Unknown key or wrong secret.
+    /// No key, or a text that is none.
+    Malformed,
+    /// Well-formed, but with a public id that we never made.
+    NoSuchKey,
+    /// The id of one of our keys, with another secret or for somebody else.
     Unknown,
     /// The key was revoked.
     Revoked,
     /// The server is disabled.
     Disabled,
+}
+
+impl CallerRefused {
+    /// The refusals that anybody can cause who knows nothing of ours.
+    pub const ANYBODYS: [Self; 2] = [Self::Malformed, Self::NoSuchKey];
+
+    /// What the audit log calls it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed-key",
+            Self::NoSuchKey => "no-such-key",
+            Self::Unknown => "unknown-key",
+            Self::Revoked => "revoked-key",
+            Self::Disabled => "server-disabled",
+        }
+    }
 }
 
 impl AuthenticatedServer {

@@ -260,9 +260,15 @@ async fn a_look_at_anothers_elicitation_is_in_the_log() {
         assert_eq!(entry["other_user"].is_string(), another);
         assert_ne!(entry["other_user"], entry["user"]);
     }
-    // What another tenant's server guesses says nothing about this one.
+    // What another tenant's server guesses is in the log, and says nothing about this one.
     assert_eq!(without_id(&s3), without_id(&nothing));
-    assert_eq!(audited_for(vault, &s3).len(), 0);
+    let entries = audited_for(vault, &s3);
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!(
+        (&entries[0]["outcome"], &entries[0]["tenant"]),
+        (&json!("other-tenant"), &json!("t2"))
+    );
+    assert_eq!(entries[0]["principal"]["id"], "s3");
     world.stop().await;
 }
 

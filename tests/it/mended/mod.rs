@@ -4,6 +4,7 @@ mod flows_end;
 mod keys;
 mod proofs;
 mod refreshed;
+mod refusals;
 mod revocation;
 mod splices;
 mod waits;
