@@ -51,6 +51,7 @@ pub(crate) fn harden(headers: &mut HeaderMap) {
 /// The problem to answer.
 pub(crate) fn check_head(request: &HttpRequest) -> Result<(), Problem> {
     check_size(request)?;
+    check_keys(request)?;
     // Node's `fetch` sends Sec-Fetch-Mode, so only the three that no server-side client sends are refused.
     if ["cookie", "origin", "sec-fetch-site"]
         .iter()
@@ -63,14 +64,27 @@ pub(crate) fn check_head(request: &HttpRequest) -> Result<(), Problem> {
             return Err(Problem::header(name, "send this header once"));
         }
     }
-    let decoded = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
-        looks_like_key(&name) || looks_like_key(&value)
-    };
-    let query = request.query_string().as_bytes();
-    if looks_like_key(request.path()) || url::form_urlencoded::parse(query).any(decoded) {
-        return Err(Kind::KeyMisplaced.into());
-    }
     Ok(())
+}
+
+/// Checks that no key of ours stands in the address or in any header but the one for it.
+fn check_keys(request: &HttpRequest) -> Result<(), Problem> {
+    misplaced_key(request).map_or(Ok(()), |key| Err(Problem::misplaced(key)))
+}
+
+/// The public id of a key of ours that stands in the address or in any header but the one for it.
+pub(crate) fn misplaced_key(request: &HttpRequest) -> Option<Box<str>> {
+    let query = url::form_urlencoded::parse(request.query_string().as_bytes());
+    let in_query = || query.flat_map(|(name, value)| [name, value]);
+    let in_headers = || {
+        let headers = request.headers().iter();
+        headers
+            .filter(|(name, _)| *name != header::AUTHORIZATION)
+            .filter_map(|(_, value)| value.to_str().ok())
+    };
+    find_key(request.path())
+        .or_else(|| in_query().find_map(|text| find_key(&text)))
+        .or_else(|| in_headers().find_map(find_key))
 }
 
 fn check_size(request: &HttpRequest) -> Result<(), Problem> {
@@ -160,15 +174,18 @@ fn is_json(text: &str) -> bool {
         && parts.next().is_none()
 }
 
-/// Whether a whole key of ours, of whichever class, stands in the text. The checksum tells a key from an accident: tokens
-/// and sealed states are random text too.
-pub(crate) fn looks_like_key(text: &str) -> bool {
-    [KeyClass::Server, KeyClass::Admin].iter().any(|class| {
-        text.match_indices(class.prefix()).any(|(at, _)| {
-            text.get(at..at + KEY_LENGTH)
-                .is_some_and(|key| ServerKeyText::parse(*class, key).is_ok())
+/// The public id of a whole key of ours, of whichever class, that stands in the text. The checksum tells a key from an
+/// accident: tokens and sealed states are random text too.
+pub(crate) fn find_key(text: &str) -> Option<Box<str>> {
+    [KeyClass::Server, KeyClass::Admin]
+        .iter()
+        .find_map(|class| {
+            text.match_indices(class.prefix()).find_map(|(at, _)| {
+                let key = text.get(at..at + KEY_LENGTH)?;
+                let key = ServerKeyText::parse(*class, key).ok()?;
+                Some(key.id().into())
+            })
         })
-    })
 }
 
 #[cfg(test)]
@@ -205,10 +222,11 @@ mod tests {
         for class in [KeyClass::Server, KeyClass::Admin] {
             let key = ServerKeyText::generate(class, &secret::OsEntropy);
             assert_eq!(key.as_str().len(), KEY_LENGTH);
-            assert!(looks_like_key(key.as_str()));
-            assert!(looks_like_key(&format!("srk_ Bearer {}ü", key.as_str())));
-            assert!(!looks_like_key(&key.as_str()[1..]));
-            assert!(!looks_like_key(&key.as_str()[..KEY_LENGTH - 1]));
+            assert_eq!(find_key(key.as_str()).as_deref(), Some(key.id()));
+            let within = format!("srk_ Bearer {}ü", key.as_str());
+            assert_eq!(find_key(&within).as_deref(), Some(key.id()));
+            assert_eq!(find_key(&key.as_str()[1..]), None);
+            assert_eq!(find_key(&key.as_str()[..KEY_LENGTH - 1]), None);
         }
     }
 }

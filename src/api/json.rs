@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::headers::looks_like_key;
+use crate::headers::find_key;
 use crate::limits::{MAX_DEPTH, MAX_MEMBERS};
 use crate::problem::{Fault, Kind, Place, Problem};
 
@@ -88,8 +88,8 @@ impl Walk {
     }
 
     fn text<E: serde::de::Error>(&mut self, text: &str) -> Result<(), E> {
-        if looks_like_key(text) {
-            self.stopped = Some(Kind::KeyMisplaced.into());
+        if let Some(key) = find_key(text) {
+            self.stopped = Some(Problem::misplaced(key));
             return Err(E::custom("refused"));
         }
         Ok(())

@@ -28,7 +28,7 @@ kinds! {
     Unauthenticated = 401 "unauthenticated", "The key is missing or not valid",
         "Send one Authorization header with `Bearer` and a live key of this listener, copied whole. `strongroom server new-key` makes one.";
     KeyMisplaced = 400 "key-misplaced", "A key is in the wrong place",
-        "A Strongroom key was found in the URL or the body, where logs may keep it. Revoke that key, make a new one, and send it only in the Authorization header.";
+        "A Strongroom key was found in the URL, a header or the body, where logs may keep it. Revoke that key, make a new one, and send it only in the Authorization header. The operator finds its public id in the log.";
     BrowserRequest = 400 "browser-request", "Browsers have no business here",
         "The request carries Cookie, Origin or Sec-Fetch-Site. This listener is for servers: call it from your server, without these headers.";
     InvalidRequest = 400 "invalid-request", "The request is not valid",

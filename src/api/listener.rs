@@ -217,10 +217,19 @@ fn log(ctx: Ctx, request: &HttpRequest, served: &Result<HttpResponse, Problem>) 
             let status = response.status().as_u16();
             tracing::info!(request.id = %ctx.request, method, route, status, "answered");
         }
+        Err(Problem {
+            kind,
+            misplaced: Some(key),
+            ..
+        }) => {
+            let (status, problem, ..) = kind.facts();
+            // The operator revokes the key with this id; where it was, others may have read it.
+            tracing::warn!(request.id = %ctx.request, method, route, status, problem, %key, "refused");
+        }
         Err(problem) => {
             let status = problem.kind.facts().0;
             let problem = problem.code();
-            if matches!(problem, "key-misplaced" | "internal" | "unavailable") {
+            if matches!(problem, "internal" | "unavailable") {
                 tracing::warn!(request.id = %ctx.request, method, route, status, problem, "refused");
             } else {
                 tracing::info!(request.id = %ctx.request, method, route, status, problem, "refused");

@@ -37,6 +37,8 @@ pub(crate) struct Problem {
     pub(crate) missing: Vec<String>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) allow: Option<String>,
+    /// Public id of a key that was found where none belongs: for the log, never for the answer.
+    pub(crate) misplaced: Option<Box<str>>,
 }
 
 /// The document as it is written.
@@ -62,6 +64,7 @@ impl From<Kind> for Problem {
             missing: Vec::new(),
             retry_after: None,
             allow: None,
+            misplaced: None,
         }
     }
 }
@@ -89,6 +92,14 @@ impl Problem {
             place: Place::Parameter(name.into()),
             message: message.into(),
         }])
+    }
+
+    /// `key-misplaced`, for the key with this public id.
+    pub(crate) fn misplaced(key: Box<str>) -> Self {
+        Self {
+            misplaced: Some(key),
+            ..Self::from(Kind::KeyMisplaced)
+        }
     }
 
     /// A problem that says when to try again.

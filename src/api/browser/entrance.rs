@@ -13,6 +13,7 @@ use super::App;
 use super::answer::Visit;
 use super::hardening::harden;
 use super::metadata::looks_ahead;
+use crate::headers::misplaced_key;
 use crate::limits::{MAX_HEAD, MAX_HEADERS, MAX_URL};
 
 /// Lets a request in or answers it at once; hardens and logs the answer either way.
@@ -36,6 +37,10 @@ pub(crate) async fn pass<B: MessageBody + 'static>(
     let path = response.request().path().to_owned();
     harden(response.headers_mut(), &path, app.settings.is_https());
     log(&response, ctx);
+    if let Some(key) = misplaced_key(response.request()) {
+        // No page here takes a key, so the request is answered as it is; but the operator revokes this one.
+        tracing::warn!(listener = "connect", %key, "a server key was shown to the connect listener");
+    }
     Ok(response)
 }
 

@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use super::{audited_for, problem, send, without_id};
 use crate::encoding::base64;
-use crate::support::{Answered, TestVault};
+use crate::support::{Answered, TestVault, log};
 
 /// Headers whose key is wrong, and what the audit log calls it.
 struct Case {
@@ -184,6 +184,7 @@ async fn at_127_keys_in_the_wrong_place_are_refused_and_reported() {
     let vault = TestVault::start().await;
     let key = &vault.s1.key;
     let bearer = format!("Bearer {key}");
+    log();
     let paths = [
         format!("/v1/grants?access_token={key}"),
         format!("/v1/grants?key={key}"),
@@ -201,8 +202,23 @@ async fn at_127_keys_in_the_wrong_place_are_refused_and_reported() {
                 (400, "key-misplaced"),
                 "{path}"
             );
-            assert!(!answer.body.to_string().contains(key.as_str()));
+            is_reported(&answer, key);
         }
+    }
+    for (name, value) in [
+        ("cookie", format!("key={key}")),
+        ("x-api-key", key.clone()),
+        ("subject-token", key.clone()),
+        ("idempotency-key", format!("see {key}")),
+    ] {
+        let headers = [("authorization", bearer.as_str()), (name, value.as_str())];
+        let answer = send(&vault, Method::GET, "/v1/grants", &headers, None).await;
+        assert_eq!(
+            (answer.status, problem(&answer)),
+            (400, "key-misplaced"),
+            "{name}"
+        );
+        is_reported(&answer, key);
     }
     let bodies = [
         format!(
@@ -232,7 +248,20 @@ async fn at_127_keys_in_the_wrong_place_are_refused_and_reported() {
             "{}",
             answer.body
         );
-        assert!(!answer.body.to_string().contains(key.as_str()));
+        is_reported(&answer, key);
     }
     vault.stop().await;
+}
+
+/// The answer does not repeat the key, and the log says to the operator which one to revoke.
+fn is_reported(answer: &Answered, key: &str) {
+    assert!(!answer.body.to_string().contains(key));
+    let written = String::from_utf8(log().written()).unwrap();
+    let line = written
+        .lines()
+        .find(|line| line.contains(answer.text("/request_id")))
+        .expect("a line about this request");
+    assert!(line.contains("WARN"), "{line}");
+    assert!(line.contains(&format!("key={}", &key[4..16])), "{line}");
+    assert!(!line.contains(key), "{line}");
 }

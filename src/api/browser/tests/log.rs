@@ -59,6 +59,18 @@ impl Subscriber for Lines {
 }
 
 #[actix_web::test]
+async fn a_key_that_is_shown_here_is_reported_by_its_public_id() {
+    let script = Script::well();
+    let key = secret::ServerKeyText::generate(secret::KeyClass::Server, &secret::OsEntropy);
+    let path = format!("/f/{FLOW}?key={}", key.as_str());
+    ask(&script, click(&path, "none")).await;
+    let lines = LINES.with_borrow(Vec::clone);
+    let told = format!("key={} ", key.id());
+    assert!(lines.iter().any(|line| line.contains(&told)), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains(key.as_str())));
+}
+
+#[actix_web::test]
 async fn a_line_names_the_route_and_never_the_address() {
     let script = Script::well();
     for request in [
