@@ -26,6 +26,13 @@ pub struct BrowserFlow {
     /// accounts would be signed in silently as the wrong one again and again.
     #[serde(default)]
     pub signed_out: bool,
+    /// When its last step was finished: somebody signed in, consented, or came back from the provider. Its cookie gets a
+    /// full life again then, and not before.
+    #[serde(default)]
+    pub stepped: Option<Timestamp>,
+    /// Whether the person that the elicitation was made for has signed in in it. Nobody else can push it out.
+    #[serde(default)]
+    pub owned: bool,
     /// Where it stands.
     #[serde(flatten)]
     pub stage: Stage,
@@ -94,12 +101,32 @@ pub struct Pending {
 }
 
 impl BrowserFlow {
-    /// Life of the flow cookie, from its creation.
+    /// Flow cookies that one browser holds at most.
+    pub const MAX_IN_BROWSER: usize = 5;
+    /// Life of the flow cookie, from its creation and again from each finished step.
     pub const COOKIE_LIFE: Duration = Duration::from_secs(10 * 60);
     /// Life of `state`, from consent.
     pub const STATE_LIFE: Duration = Duration::from_secs(10 * 60);
     /// Life of pending tokens, from the code exchange.
     pub const PENDING_LIFE: Duration = Duration::from_secs(10 * 60);
+
+    /// A step was finished at `now`.
+    pub fn step(&mut self, now: Timestamp) {
+        self.stepped = Some(now);
+    }
+
+    /// Whether its cookie has come to its end. The browser forgets the cookie then; a copy of it is worth nothing, either.
+    pub fn cookie_is_over(&self, now: Timestamp) -> bool {
+        let since = self.stepped.unwrap_or(self.created);
+        since.plus(Self::COOKIE_LIFE).passed(now)
+    }
+
+    /// Whether it makes room for a new one when there are too many: it has ended, or has not come further than its first
+    /// page and is not in its owner's hands. `for_owner`: the owner of both asks, and may give up an earlier page.
+    pub fn gives_way(&self, now: Timestamp, for_owner: bool) -> bool {
+        let early = matches!(self.stage, Stage::Arrived | Stage::Failed { .. });
+        self.is_over() || (early && (!self.owned || for_owner || self.cookie_is_over(now)))
+    }
 
     /// Whether the flow has ended for good.
     pub fn is_over(&self) -> bool {

@@ -45,8 +45,8 @@ strings! {
     declined_h declined_lead declined_told
     expired_h expired_lead expired_next expired_safe
     done_h done_lead done_account done_server done_you
-    error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_form error_generic
-    error_safe error_safe_step error_do error_do_ask error_code error_again error_stop
+    error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_crowded error_form
+    error_generic error_safe error_safe_step error_do error_do_ask error_do_crowded error_code error_again error_stop
     signedout_h signedout_lead signedout_next
     dev_h dev_lead dev_places dev_next
 }

@@ -40,12 +40,19 @@ pub struct PostedForm {
     pub ticked: bool,
 }
 
-/// A link was opened.
-pub struct Opened {
-    /// The browser flow to go on with.
-    pub flow: BrowserFlowId,
-    /// The new flow cookie; `None` when this browser already walks this elicitation.
-    pub cookie: Option<BrowserCookie>,
+/// What came of opening a link.
+pub enum Opened {
+    /// Go on.
+    Flow {
+        /// The browser flow to go on with.
+        flow: BrowserFlowId,
+        /// The new flow cookie; `None` when this browser already walks this elicitation.
+        cookie: Option<BrowserCookie>,
+        /// Digits of the flow cookies that make room for it.
+        forget: Vec<Box<str>>,
+    },
+    /// This browser is in the middle of too many other requests; nothing was made.
+    Crowded,
 }
 
 /// A person as their own pages show them.

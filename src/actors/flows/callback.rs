@@ -241,6 +241,7 @@ async fn settle(
         .ok_or(Stepped::Again)?;
     changes.delete(at, row.revision);
     let mut flow = walk.flow.value.clone();
+    flow.step(ctx.now);
     flow.stage = stage;
     changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
     changes.check(

@@ -113,6 +113,7 @@ async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Re
     let state = OauthState::generate(&*core.entropy);
     let hash = core.lookup(crypto::LookupLabel::State, state.as_bytes());
     let mut flow = walk.flow.value.clone();
+    flow.step(ctx.now);
     flow.stage = Stage::Consented {
         state: hash,
         sealed_state: core.seal_flow_word(&facts.tenant, FLOW_STATE, flow.id, state.as_bytes())?,

@@ -2,7 +2,7 @@
 
 use domain::{
     AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, Digest, Elicitation,
-    ElicitationId, SamePerson, Stage,
+    ElicitationId, SamePerson, Stage, Timestamp,
 };
 use secret::{BrowserCookie, ConnectTicket, CsrfSecret};
 
@@ -64,18 +64,25 @@ async fn step(
             .map_err(|_| Refusal::Internal)?,
         None => row.value.clone(),
     };
-    let known = already_walking(core, &facts, cookies).await?;
+    let owned = matches!(person, Some(Ok(_)));
+    let known = already_walking(core, ctx.now, &facts, cookies).await?;
     let mut changes = Changes::default();
     let (facts, opened) = match known {
-        Some(flow) => (facts, Opened { flow, cookie: None }),
-        None if facts.is_final() => (
-            facts,
-            Opened {
-                flow: BrowserFlowId::from_bytes(core.id_bytes()),
-                cookie: None,
-            },
-        ),
-        None => new_flow(core, ctx, facts, &mut changes).await?,
+        Some(flow) => (facts, Some(go_on(flow, owned, &mut changes))),
+        None if facts.is_final() => (facts, None),
+        None => {
+            let Some(forget) = room_in_browser(core, ctx.now, cookies, owned).await? else {
+                return Ok(Some(Opened::Crowded));
+            };
+            let (facts, made) = new_flow(core, ctx, (facts, owned), &mut changes).await?;
+            let (flow, cookie) = (made.0, Some(made.1));
+            let opened = Opened::Flow {
+                flow,
+                cookie,
+                forget,
+            };
+            (facts, Some(opened))
+        }
     };
     if facts != row.value {
         changes.put(rows::keys::elicitation(id), row.revision, &facts);
@@ -99,21 +106,63 @@ async fn step(
         about,
     };
     core.commit_audited(ctx, changes, entry).await?;
-    Ok(if facts.is_final() { None } else { Some(opened) })
+    Ok(opened.filter(|_| !facts.is_final()))
+}
+
+/// The flow that this browser walks already. From now on it is the owner's, if that is who is here.
+fn go_on(flow: Stored<BrowserFlow>, owned: bool, changes: &mut Changes) -> Opened {
+    let id = flow.value.id;
+    if owned && !flow.value.owned {
+        let mut value = flow.value;
+        value.owned = true;
+        changes.put(rows::keys::flow(id), flow.revision, &value);
+    }
+    Opened::Flow {
+        flow: id,
+        cookie: None,
+        forget: Vec::new(),
+    }
+}
+
+/// Digits of the cookies that make room for one more in this browser; `None` when all of them are needed. A link that
+/// somebody else sends must not end what a person is in the middle of.
+async fn room_in_browser(
+    core: &Core,
+    now: Timestamp,
+    cookies: &Cookies,
+    owned: bool,
+) -> Result<Option<Vec<Box<str>>>, Refusal> {
+    let surplus = (cookies.flows.len() + 1).saturating_sub(BrowserFlow::MAX_IN_BROWSER);
+    let mut forget = Vec::new();
+    for (digits, cookie) in &cookies.flows {
+        if forget.len() == surplus {
+            break;
+        }
+        let needed = match walk::of_cookie(core, digits, cookie).await? {
+            Some(flow) => !flow.cookie_is_over(now) && !flow.gives_way(now, owned),
+            None => false,
+        };
+        if !needed {
+            forget.push(digits.clone());
+        }
+    }
+    Ok((forget.len() == surplus).then_some(forget))
 }
 
 /// A flow of this elicitation whose cookie this browser holds already: opening the link twice makes nothing new.
 async fn already_walking(
     core: &Core,
+    now: Timestamp,
     facts: &Elicitation,
     cookies: &Cookies,
-) -> Result<Option<BrowserFlowId>, Refusal> {
+) -> Result<Option<Stored<BrowserFlow>>, Refusal> {
     for id in &facts.flows {
-        let flow = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(*id)).await?;
-        if flow.is_some_and(|flow| {
-            !flow.value.is_over() && walk::holds_cookie(core, &flow.value, cookies)
-        }) {
-            return Ok(Some(*id));
+        let Some(flow) = walk::flow(core, *id).await? else {
+            continue;
+        };
+        let over = flow.value.is_over() || flow.value.cookie_is_over(now);
+        if !over && walk::holds_cookie(core, &flow.value, cookies) {
+            return Ok(Some(flow));
         }
     }
     Ok(None)
@@ -122,9 +171,9 @@ async fn already_walking(
 async fn new_flow(
     core: &Core,
     ctx: Ctx,
-    facts: Elicitation,
+    (facts, owned): (Elicitation, bool),
     changes: &mut Changes,
-) -> Result<(Elicitation, Opened), Refusal> {
+) -> Result<(Elicitation, (BrowserFlowId, BrowserCookie)), Refusal> {
     let id = BrowserFlowId::from_bytes(core.id_bytes());
     let cookie = BrowserCookie::generate(&*core.entropy);
     let secret = CsrfSecret::generate(&*core.entropy);
@@ -135,27 +184,24 @@ async fn new_flow(
         secret: core.seal_flow_word(&facts.tenant, FLOW_SECRET, id, secret.as_bytes())?,
         created: ctx.now,
         signed_out: false,
+        stepped: None,
+        owned,
         stage: Stage::Arrived,
     };
     changes.create(rows::keys::flow(id), &flow);
-    let (facts, evicted) = add_flow(core, facts, id).await?;
+    let (facts, evicted) = add_flow(core, ctx.now, (facts, owned), id).await?;
     if let Some(Stored { value, revision }) = evicted {
         changes.delete(rows::keys::flow(value.id), revision);
     }
-    Ok((
-        facts,
-        Opened {
-            flow: id,
-            cookie: Some(cookie),
-        },
-    ))
+    Ok((facts, (id, cookie)))
 }
 
-/// Adds a flow; when there are too many, the oldest that has not yet been consented to makes room, so that previews and
-/// second tabs never push out somebody who is at the provider.
+/// Adds a flow; when there are too many, the oldest that gives way makes room, so that previews, second tabs and whoever
+/// got hold of the link never push out its owner, nor anybody who is at the provider.
 async fn add_flow(
     core: &Core,
-    mut facts: Elicitation,
+    now: Timestamp,
+    (mut facts, owned): (Elicitation, bool),
     id: BrowserFlowId,
 ) -> Result<(Elicitation, Option<Stored<BrowserFlow>>), Refusal> {
     facts.flows.push(id);
@@ -163,12 +209,12 @@ async fn add_flow(
         return Ok((facts, None));
     }
     for (place, old) in facts.flows.clone().into_iter().enumerate() {
-        match rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(old)).await? {
+        match walk::flow(core, old).await? {
             None if old != id => {
                 facts.flows.remove(place);
                 return Ok((facts, None));
             }
-            Some(flow) if matches!(flow.value.stage, Stage::Arrived | Stage::Failed { .. }) => {
+            Some(flow) if flow.value.gives_way(now, owned) => {
                 facts.flows.remove(place);
                 return Ok((facts, Some(flow)));
             }

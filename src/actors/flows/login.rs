@@ -284,9 +284,7 @@ async fn compare(
     pre: &PreLogin,
     login: &VerifiedLogin,
 ) -> Result<Option<domain::ElicitationId>, Stepped> {
-    let Some(flow) =
-        rows::load::<domain::BrowserFlow>(&*core.store, &rows::keys::flow(pre.flow)).await?
-    else {
+    let Some(flow) = walk::flow(core, pre.flow).await? else {
         return Ok(None);
     };
     let Some(row) = elicit::load(core, flow.value.elicitation).await? else {
@@ -308,6 +306,10 @@ async fn compare(
     if changed != row.value {
         changes.put(rows::keys::elicitation(changed.id), row.revision, &changed);
     }
+    let mut walked = flow.value;
+    walked.step(ctx.now);
+    walked.owned |= person.is_ok();
+    changes.put(rows::keys::flow(walked.id), flow.revision, &walked);
     if person.is_ok() {
         changes.commit(&*core.store).await?;
         return Ok(Some(changed.id));

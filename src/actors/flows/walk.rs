@@ -6,6 +6,7 @@ use domain::{
     BrowserFlow, BrowserFlowId, Digest, Elicitation, ElicitationOwner, FormAction, FormProof,
     FormRefused, Issuer, Permitted, Provider, SamePerson, Server, Timestamp,
 };
+use secret::BrowserCookie;
 use subtle::ConstantTimeEq as _;
 
 use super::{credentials, elicit};
@@ -54,14 +55,56 @@ pub(crate) async fn load(
     id: BrowserFlowId,
     cookies: &Cookies,
 ) -> Result<Option<Walk>, Refusal> {
-    let Some(flow) = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(id)).await? else {
+    let Some(flow) = flow(core, id).await? else {
         return Ok(None);
     };
-    if !holds_cookie(core, &flow.value, cookies) {
+    if flow.value.cookie_is_over(ctx.now) || !holds_cookie(core, &flow.value, cookies) {
         return Ok(None);
     }
     assemble(core, ctx, flow, cookies).await
 }
+
+/// The row of a flow.
+pub(crate) async fn flow(
+    core: &Core,
+    id: BrowserFlowId,
+) -> Result<Option<Stored<BrowserFlow>>, Refusal> {
+    let row = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(id)).await?;
+    if row.as_ref().is_some_and(|row| row.value.id != id) {
+        tracing::error!(flow.id = %id, "the row of a browser flow is another one's");
+        return Err(Refusal::Internal);
+    }
+    Ok(row)
+}
+
+/// The flow that a cookie belongs to, by the digits in its name and by its value.
+pub(crate) async fn of_cookie(
+    core: &Core,
+    digits: &str,
+    cookie: &BrowserCookie,
+) -> Result<Option<BrowserFlow>, Refusal> {
+    let presented = core.lookup(crypto::LookupLabel::Browser, cookie.as_bytes());
+    let Some(prefix) = digits_bytes(digits) else {
+        return Ok(None);
+    };
+    let table = storage::Table::BrowserFlows;
+    // Digits are drawn at random: more than one flow with the same ones is a rarity.
+    let found = core.store.scan(table, &prefix, None, ALIKE).await?;
+    for row in found {
+        let flow: BrowserFlow = rows::parse(table, &row.body)?;
+        if presented.0.ct_eq(&flow.cookie.0).into() {
+            return Ok(Some(flow));
+        }
+    }
+    Ok(None)
+}
+
+fn digits_bytes(digits: &str) -> Option<[u8; 4]> {
+    u32::from_str_radix(digits, 16).ok().map(u32::to_be_bytes)
+}
+
+/// Flows looked at whose cookies have the same name.
+const ALIKE: usize = 8;
 
 /// Loads the rest of a flow, whoever's browser it is; the caller has looked at the cookie or is about to.
 pub(crate) async fn assemble(
@@ -180,11 +223,15 @@ impl Walk {
     }
 }
 
-/// What a form of a flow is bound to. The flow row's revision makes a token useless once its page has been acted on.
+/// What a form of a flow is bound to. The flow row's revision makes a token useless once its page has been acted on; except
+/// going on to sign in, which may be done from every tab that shows it, also after somebody signed in in another.
 pub(crate) fn csrf_form(flow: &Stored<BrowserFlow>, action: FormAction) -> crypto::CsrfForm<'_> {
     crypto::CsrfForm {
         flow: flow.value.id.as_bytes(),
         action: action.as_str(),
-        version: flow.revision.0,
+        version: match action {
+            FormAction::Login => 0,
+            _ => flow.revision.0,
+        },
     }
 }

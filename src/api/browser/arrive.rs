@@ -5,7 +5,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::doors::LoginFailed;
+use actors::doors::{LoginFailed, Opened};
 use domain::{IssuerSlug, LoginRefused, ProviderSlug};
 use pages::{Address, Cause, ErrorView, Href, SigningInView};
 use secret::ConnectTicket;
@@ -35,11 +35,20 @@ async fn open(visit: &Visit<'_>) -> Outcome {
         .await;
     let opened = opened.map_err(|refusal| visit.refused(refusal))?;
     let opened = opened.ok_or_else(|| visit.gone())?;
+    let Opened::Flow {
+        flow,
+        cookie,
+        forget,
+    } = opened
+    else {
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        return Ok(visit.error(status, Cause::Crowded, "too-many-open-requests"));
+    };
     let mut answer = HttpResponse::Ok();
-    if let Some(cookie) = &opened.cookie {
-        jar.set_flow(&mut answer, opened.flow, cookie);
+    if let Some(cookie) = &cookie {
+        jar.set_flow(&mut answer, (flow, cookie), &forget);
     }
-    visit.arrive(answer, flow_path(opened.flow))
+    visit.arrive(answer, flow_path(flow))
 }
 
 /// `GET /login/go`: the page between our form and the issuer.

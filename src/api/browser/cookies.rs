@@ -15,8 +15,6 @@ const OURS: &str = "__Host-sr_";
 const SESSION: &str = "__Host-sr_s";
 const PRE_LOGIN: &str = "__Host-sr_l";
 const FLOW: &str = "__Host-sr_f_";
-/// Most flow cookies that one browser keeps.
-const MAX_FLOWS: usize = 5;
 /// Longest value of ours, bytes: all cookies of a browser stay below 2 kB.
 const MAX_VALUE: usize = 1024;
 /// Life of the pre-login cookie, seconds.
@@ -30,8 +28,8 @@ pub(crate) struct DoubleCookie;
 pub(crate) struct Jar {
     /// Those whose values can be ours.
     pub(crate) cookies: Cookies,
-    /// Digits in the names of all flow cookies, in the browser's order: oldest first (RFC 6265 section 5.4).
-    flows: Vec<Box<str>>,
+    /// Digits in the names of flow cookies whose values cannot be ours.
+    spoilt: Vec<Box<str>>,
 }
 
 impl Jar {
@@ -42,7 +40,7 @@ impl Jar {
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self, DoubleCookie> {
         let mut jar = Self {
             cookies: Cookies::default(),
-            flows: Vec::new(),
+            spoilt: Vec::new(),
         };
         let mut seen: Vec<&str> = Vec::new();
         let lines = headers.get_all(header::COOKIE).map(HeaderValue::as_bytes);
@@ -65,28 +63,23 @@ impl Jar {
         } else if name == PRE_LOGIN {
             self.cookies.pre_login = is_plain(value).then(|| value.into());
         } else if let Some(digits) = name.strip_prefix(FLOW).filter(|digits| is_digits(digits)) {
-            self.flows.push(digits.into());
-            if let Ok(cookie) = BrowserCookie::parse(value) {
-                self.cookies.flows.push((digits.into(), cookie));
+            match BrowserCookie::parse(value) {
+                Ok(cookie) => self.cookies.flows.push((digits.into(), cookie)),
+                Err(_) => self.spoilt.push(digits.into()),
             }
         }
     }
 
-    /// Sets the cookie of a new flow; the oldest ones make room for it.
+    /// Sets the cookie of a new flow. Those that the door gave up make room for it, and what was never ours.
     pub(crate) fn set_flow(
         &self,
         answer: &mut HttpResponseBuilder,
-        flow: BrowserFlowId,
-        cookie: &BrowserCookie,
+        (flow, cookie): (BrowserFlowId, &BrowserCookie),
+        forget: &[Box<str>],
     ) {
         let digits = cookie_digits(flow);
-        let others: Vec<_> = self
-            .flows
-            .iter()
-            .filter(|other| ***other != *digits)
-            .collect();
-        let surplus = (others.len() + 1).saturating_sub(MAX_FLOWS);
-        for old in others.into_iter().take(surplus) {
+        let old = forget.iter().chain(&self.spoilt);
+        for old in old.filter(|old| ***old != *digits) {
             set(answer, &format!("{FLOW}{old}"), "", 0);
         }
         let life = BrowserFlow::COOKIE_LIFE.as_secs();

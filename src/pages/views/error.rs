@@ -18,6 +18,8 @@ pub enum Cause {
     Operator,
     /// We are at a limit.
     Busy,
+    /// This browser is in the middle of too many requests.
+    Crowded,
     /// A form that was used already, or that is not from a page of ours.
     Form,
     /// Anything else.
@@ -45,7 +47,7 @@ pub struct ErrorView {
 impl ErrorView {
     /// Whether something may have been done before, so that only this step is known to have changed nothing.
     pub(crate) fn may_have_gone_on(&self) -> bool {
-        matches!(self.cause, Cause::Form | Cause::Busy)
+        matches!(self.cause, Cause::Form | Cause::Busy | Cause::Crowded)
     }
 
     /// Whether waiting can help: there is a way on from here, or the same address may answer later.

@@ -1,5 +1,6 @@
 //! Faults that a review found, each with the test that would have found it first.
 
+mod cookies;
 mod flows_end;
 mod keys;
 mod proofs;

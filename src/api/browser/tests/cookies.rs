@@ -4,7 +4,7 @@ use actix_web::test::TestRequest;
 use actors::doors::{LoginFailed, Opened, Posted, Refusal};
 use domain::LoginRefused;
 
-use super::script::{Script, flow, set};
+use super::script::{Script, browser_cookie, flow, set};
 use super::{FLOW, WORD, ask, click, form};
 
 /// Makes the request of a step.
@@ -28,37 +28,45 @@ async fn a_new_flow_gets_its_cookie_and_an_old_one_none() {
         [line("__Host-sr_f_01020304", WORD, 600)]
     );
     set(&script.opens, || {
-        Ok(Some(Opened {
+        Ok(Some(Opened::Flow {
             flow: flow(),
             cookie: None,
+            forget: Vec::new(),
         }))
     });
     assert!(ask(&script, link()).await.cookies().is_empty());
 }
 
 #[actix_web::test]
-async fn the_oldest_flow_cookies_make_room_for_the_sixth() {
+async fn cookies_that_the_door_gives_up_make_room_and_what_was_never_ours() {
     let script = Script::well();
-    let names = [
-        "aaaaaaaa", "bbbbbbbb", "cccccccc", "dddddddd", "eeeeeeee", "ffffffff",
-    ];
-    let cookie = |digits: &&str| format!("__Host-sr_f_{digits}={WORD}");
-    let held = names.iter().map(cookie).collect::<Vec<_>>().join("; ");
+    set(&script.opens, || {
+        Ok(Some(Opened::Flow {
+            flow: flow(),
+            cookie: browser_cookie(),
+            forget: vec!["bbbbbbbb".into()],
+        }))
+    });
+    let held =
+        format!("__Host-sr_f_aaaaaaaa={WORD}; __Host-sr_f_bbbbbbbb={WORD}; __Host-sr_f_cccccccc=x");
     let got = ask(&script, link().insert_header(("cookie", held))).await;
     let wanted = [
-        line("__Host-sr_f_aaaaaaaa", "", 0),
         line("__Host-sr_f_bbbbbbbb", "", 0),
+        line("__Host-sr_f_cccccccc", "", 0),
         line("__Host-sr_f_01020304", WORD, 600),
     ];
     assert_eq!(got.cookies(), wanted);
-    let held = names
-        .iter()
-        .take(4)
-        .map(cookie)
-        .collect::<Vec<_>>()
-        .join("; ");
+}
+
+#[actix_web::test]
+async fn a_crowded_browser_keeps_what_it_has_and_is_told() {
+    let script = Script::well();
+    set(&script.opens, || Ok(Some(Opened::Crowded)));
+    let held = format!("__Host-sr_f_aaaaaaaa={WORD}");
     let got = ask(&script, link().insert_header(("cookie", held))).await;
-    assert_eq!(got.cookies().len(), 1);
+    assert_eq!((got.status.as_u16(), got.cookies().len()), (429, 0));
+    assert!(got.body.contains("too-many-open-requests"), "{}", got.body);
+    assert!(got.body.contains("Then open the link again"));
 }
 
 #[actix_web::test]

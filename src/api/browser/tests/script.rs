@@ -52,9 +52,10 @@ impl Script {
         Arc::new(Self {
             calls: Mutex::default(),
             opens: says(|| {
-                Ok(Some(Opened {
+                Ok(Some(Opened::Flow {
                     flow: flow(),
                     cookie: browser_cookie(),
+                    forget: Vec::new(),
                 }))
             }),
             shows: says(|| {

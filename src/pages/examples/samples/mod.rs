@@ -193,6 +193,10 @@ fn errors() -> Result<Vec<(&'static str, ErrorView)>, HrefError> {
         ),
         ("error.busy", error(Cause::Busy, "busy", false, false)),
         (
+            "error.crowded",
+            error(Cause::Crowded, "too-many-open-requests", false, false),
+        ),
+        (
             "error.form",
             error(Cause::Form, "form-refused", false, false),
         ),
