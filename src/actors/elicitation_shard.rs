@@ -1,4 +1,5 @@
-//! Who waits for an elicitation to change. Holds waiters only; where an elicitation stands is in the store.
+//! Who waits for an elicitation to change. Holds waiters only; where an elicitation stands is in the store. Callers ask only
+//! about elicitations that are there and that they may look at.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! How often one elicitation may be asked about. Waiting (`wait=`) is the way to learn of its end; asking over and over is
-//! not, and costs others.
+//! not, and costs others. Each request counts once, whether it waits or not.
 //!
 //! The counts are in memory and of no consequence for correctness: a restart only forgives.
 

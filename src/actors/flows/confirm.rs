@@ -320,8 +320,8 @@ async fn take_pending(core: &Core, walk: &Walk) -> Result<Option<Unwanted>, Refu
         return Ok(None);
     };
     let facts = &walk.elicitation.value;
-    let owner = revocation::opened(people::find_or_create(core, walk.owner.identity()).await)?;
-    let tokens = match owner {
+    let owner = revocation::opened(people::existing(core, walk.owner.identity()).await)?;
+    let tokens = match owner.flatten() {
         Some(owner) => revocation::opened(core.open_pending(&owner, facts, pending))?,
         None => None,
     };

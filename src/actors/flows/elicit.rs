@@ -164,7 +164,7 @@ pub(crate) async fn mine(
     id: ElicitationId,
 ) -> Result<Stored<Elicitation>, Refusal> {
     let row = load(core, id).await?.ok_or(Refusal::NotFound)?;
-    if is_mine(core, caller, subject, &row.value) {
+    if is_mine(core, caller, subject, &row.value)? {
         return Ok(row);
     }
     let (outcome, about) = about_other(core, caller, subject, &row.value);
@@ -190,21 +190,23 @@ pub(crate) fn about_other(
     (outcome, about)
 }
 
-/// Whether an elicitation is this server's, person's and client's.
+/// Whether an elicitation is this server's, person's and client's, by the row and by the identity sealed in it.
 pub(crate) fn is_mine(
     core: &Core,
     caller: &AuthenticatedServer,
     subject: &VerifiedSubject,
     facts: &Elicitation,
-) -> bool {
+) -> Result<bool, Refusal> {
     let server = caller.server();
-    facts.tenant == server.tenant
+    let named = facts.tenant == server.tenant
         && facts.server == server.slug
         && facts.pseudonym == core.pseudonym(subject.identity())
-        && facts.client == *subject.client()
+        && facts.client == *subject.client();
+    Ok(named && core.open_owner(facts)?.identity() == subject.identity())
 }
 
-/// Looks at an elicitation, waiting up to `wait` for it to end.
+/// Looks at an elicitation, waiting up to `wait` for it to end. Whoever may not look does not wait either: no id that a
+/// caller makes up is watched.
 pub(crate) async fn watch(
     core: &Core,
     watchers: &Elicitations,
@@ -212,16 +214,18 @@ pub(crate) async fn watch(
     (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
     (id, wait): (ElicitationId, Duration),
 ) -> Result<ElicitationView, Refusal> {
+    let row = mine(core, ctx, caller, subject, id).await?;
+    core.polls.ask(id, ctx.now)?;
+    if wait.is_zero() || row.value.is_over(ctx.now) {
+        return Ok(view(core, &row.value, ctx));
+    }
     let deadline = ctx.now.plus(wait);
     loop {
         let now = core.now();
-        // The watch begins before the row is read, so that a change in between wakes it.
+        // The watch begins before the row is read again, so that a change in between wakes it.
         let mut changed = Box::pin(watchers.watch(id, deadline.left(now)));
         let begun = futures_util::poll!(&mut changed);
         let row = mine(core, Ctx { now, ..ctx }, caller, subject, id).await?;
-        if wait.is_zero() {
-            core.polls.ask(id, now)?;
-        }
         if row.value.is_over(now) || deadline.passed(now) {
             return Ok(view(core, &row.value, Ctx { now, ..ctx }));
         }

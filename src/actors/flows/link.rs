@@ -1,13 +1,13 @@
 //! F2: a connect link is opened. It makes a browser flow and a cookie, counts a wrong person, and does nothing else.
 
 use domain::{
-    AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, Digest, Elicitation,
-    ElicitationId, SamePerson, Stage, Timestamp,
+    AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Digest, Elicitation, ElicitationId,
+    SamePerson, Stage, Timestamp,
 };
 use secret::{BrowserCookie, ConnectTicket, CsrfSecret};
 
-use super::audit_trail::about_elicitation;
-use super::{elicit, walk};
+use super::audit_trail::{about_elicitation, event};
+use super::{elicit, mismatch, walk};
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{Cookies, Ctx, Opened, Refusal};
 use crate::elicitation_shard::Elicitations;
@@ -87,25 +87,17 @@ async fn step(
     if facts != row.value {
         changes.put(rows::keys::elicitation(id), row.revision, &facts);
     }
-    let by = core.by_person(here.as_ref().map(|here| &here.open.session));
-    let mut about = about_elicitation(&facts);
-    let (action, outcome) = match &person {
-        Some(Err(_)) => {
-            about.other_user = here
-                .as_ref()
-                .map(|here| core.pseudonym(&here.open.session.identity).short().into());
-            (AuditAction::IdentityMismatch, "other-person")
+    let session = here.as_ref().map(|here| &here.open.session);
+    match (&person, session) {
+        (Some(Err(_)), Some(session)) => {
+            mismatch::commit(core, ctx, changes, (&facts, session)).await?;
         }
-        _ => (AuditAction::LinkOpened, "ok"),
-    };
-    let entry = AuditEvent {
-        class: AuditClass::Browser,
-        action,
-        outcome,
-        principal: by,
-        about,
-    };
-    core.commit_audited(ctx, changes, entry).await?;
+        _ => {
+            let what = (AuditClass::Browser, AuditAction::LinkOpened);
+            let entry = event(what, core.by_person(session), about_elicitation(&facts));
+            core.commit_audited(ctx, changes, entry).await?;
+        }
+    }
     Ok(opened.filter(|_| !facts.is_final()))
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlowId, BrowserSession, CallbackAnswer,
+    AuditAbout, AuditAction, AuditClass, BrowserFlowId, BrowserSession, CallbackAnswer,
     CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation,
     LoginRefused, Principal, SamePerson, Timestamp, VerifiedLogin,
 };
@@ -13,8 +13,8 @@ use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
 use upstream::{LoginCode, LoginRequest, code_challenge};
 
 use super::audit_trail::{about_elicitation, event};
-use super::elicit;
 use super::walk::{self, csrf_form};
+use super::{elicit, mismatch};
 use crate::core::{Core, Stepped, retrying};
 use crate::desk::Desks;
 use crate::doors::{
@@ -314,16 +314,7 @@ async fn compare(
         changes.commit(&*core.store).await?;
         return Ok(Some(changed.id));
     }
-    let mut about = about_elicitation(&changed);
-    about.other_user = Some(core.pseudonym(&session.identity).short().into());
-    let entry = AuditEvent {
-        class: AuditClass::Browser,
-        action: AuditAction::IdentityMismatch,
-        outcome: "other-person",
-        principal: core.by_person(Some(&session)),
-        about,
-    };
-    core.commit_audited(ctx, changes, entry).await?;
+    mismatch::commit(core, ctx, changes, (&changed, &session)).await?;
     Ok(Some(changed.id))
 }
 

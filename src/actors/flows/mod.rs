@@ -15,6 +15,7 @@ pub(crate) mod grants;
 pub(crate) mod keep;
 pub(crate) mod link;
 pub(crate) mod login;
+pub(crate) mod mismatch;
 pub(crate) mod obtain;
 pub(crate) mod page;
 pub(crate) mod pending;

@@ -85,9 +85,13 @@ async fn theirs(
     core: &Core,
     ctx: Ctx,
     walk: &Walk,
-    (_person, over): (&SamePerson, bool),
+    (person, over): (&SamePerson, bool),
 ) -> Result<FlowPage, Refusal> {
     let facts = &walk.elicitation.value;
+    let here = walk.signed_in.as_ref().map(|here| here.open.session.id);
+    if person.elicitation() != facts.id || Some(person.session()) != here {
+        return Err(Refusal::Internal); // the proof is about something else
+    }
     let declared = &walk.declared;
     match (&walk.flow.value.stage, &facts.state) {
         (Stage::Done { .. }, ElicitationState::Completed { grant }) => Ok(FlowPage::Done {
@@ -137,7 +141,8 @@ async fn confirm(
     walk: &Walk,
     pending: &Pending,
 ) -> Result<FlowPage, Refusal> {
-    let owner = people::find_or_create(core, walk.owner.identity()).await?;
+    let owner = people::existing(core, walk.owner.identity()).await?;
+    let owner = owner.ok_or(Refusal::Internal)?; // whoever has pending tokens has a row
     let tokens_here = core.open_pending(&owner, &walk.elicitation.value, pending)?;
     let before = replaced(core, walk, pending, &owner).await?;
     Ok(FlowPage::Confirm {
@@ -206,7 +211,9 @@ async fn account_of(
     walk: &Walk,
     id: domain::GrantId,
 ) -> Result<Option<Box<str>>, Refusal> {
-    let owner = people::find_or_create(core, walk.owner.identity()).await?;
+    let Some(owner) = people::existing(core, walk.owner.identity()).await? else {
+        return Ok(None);
+    };
     let key = super::confirm::grant_key(&walk.elicitation.value, owner.user);
     let Some(grant) = grants::by_key(core, &key)
         .await?

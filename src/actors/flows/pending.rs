@@ -63,8 +63,8 @@ async fn opened(
     let Some(owner) = revocation::opened(core.open_owner(facts))? else {
         return Ok(None);
     };
-    let key = people::find_or_create(core, owner.identity()).await;
-    match revocation::opened(key)? {
+    let key = people::existing(core, owner.identity()).await;
+    match revocation::opened(key)?.flatten() {
         Some(key) => revocation::opened(core.open_pending(&key, facts, pending)),
         None => Ok(None),
     }

@@ -15,6 +15,13 @@ pub(crate) async fn find(
     Ok(rows::load(&*core.store, &rows::keys::user(pseudonym)).await?)
 }
 
+/// The data key of a person who is there already: for looking and for destroying, which make nobody.
+pub(crate) async fn existing(core: &Core, identity: &Identity) -> Result<Option<DataKey>, Refusal> {
+    let row = find(core, &core.pseudonym(identity)).await?;
+    row.map(|row| core.data_key(&row.value, identity))
+        .transpose()
+}
+
 /// The data key of a person, making the person when there is none yet. Two requests that make the same person at once
 /// agree on whichever was first.
 pub(crate) async fn find_or_create(core: &Core, identity: &Identity) -> Result<DataKey, Refusal> {

@@ -71,7 +71,7 @@ pub(crate) async fn known(
         return Err(Refusal::Gone);
     };
     let facts = row.value;
-    let same = elicit::is_mine(core, caller, subject, &facts)
+    let same = elicit::is_mine(core, caller, subject, &facts)?
         && facts.provider == wanted.provider
         && facts.scopes == wanted.scopes
         && facts.alias == wanted.alias

@@ -2,8 +2,8 @@
 //! presents it must be who it was made for (C13).
 
 use domain::{
-    AuditAbout, AuditAction, AuditClass, AuthenticatedServer, Digest, Elicitation, ElicitationId,
-    StatePresented, StatePrincipal, VerifiedSubject,
+    AuditAbout, AuditAction, AuditClass, AuthenticatedServer, Digest, Elicitation, StatePresented,
+    StatePrincipal, VerifiedSubject,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -66,30 +66,27 @@ pub(crate) async fn presented(
         request,
         provider: provider.cloned(),
     };
-    let Ok(proof) = StatePresented::check(state.elicitation, &made_for, &presenter) else {
-        let about = about_other(core, caller, subject, state.elicitation).await?;
+    let row = elicit::load(core, state.elicitation).await?;
+    let row_is_theirs = match &row {
+        Some(row) => elicit::is_mine(core, caller, subject, &row.value)?,
+        None => true, // there is nothing that could be anybody's
+    };
+    let presenter = (&presenter, row_is_theirs);
+    let Ok(proof) = StatePresented::check(state.elicitation, &made_for, presenter) else {
+        let about = match &row {
+            Some(row) => elicit::about_other(core, caller, subject, &row.value),
+            None => (OTHER, about_call(core, caller, Some(subject))),
+        };
         return refused(core, ctx, caller, about).await;
     };
     core.polls.ask(proof.elicitation(), ctx.now)?;
-    if let Some(row) = elicit::load(core, proof.elicitation()).await? {
-        return Ok((proof, row));
+    match row {
+        Some(row) => Ok((proof, row)),
+        None => {
+            let about = about_call(core, caller, Some(subject));
+            refused(core, ctx, caller, ("gone", about)).await
+        }
     }
-    let about = about_call(core, caller, Some(subject));
-    refused(core, ctx, caller, ("gone", about)).await
-}
-
-/// What the log says when another person, client or request comes with a state: whose it is, and who came. The state is
-/// ours and whole, so its id is one that we chose.
-async fn about_other(
-    core: &Core,
-    caller: &AuthenticatedServer,
-    subject: &VerifiedSubject,
-    id: ElicitationId,
-) -> Result<(&'static str, AuditAbout), Refusal> {
-    Ok(match elicit::load(core, id).await? {
-        Some(row) => elicit::about_other(core, caller, subject, &row.value),
-        None => (OTHER, about_call(core, caller, Some(subject))),
-    })
 }
 
 async fn refused<T>(

@@ -69,12 +69,7 @@ pub(crate) async fn flow(
     core: &Core,
     id: BrowserFlowId,
 ) -> Result<Option<Stored<BrowserFlow>>, Refusal> {
-    let row = rows::load::<BrowserFlow>(&*core.store, &rows::keys::flow(id)).await?;
-    if row.as_ref().is_some_and(|row| row.value.id != id) {
-        tracing::error!(flow.id = %id, "the row of a browser flow is another one's");
-        return Err(Refusal::Internal);
-    }
-    Ok(row)
+    Ok(rows::load(&*core.store, &rows::keys::flow(id)).await?)
 }
 
 /// The flow that a cookie belongs to, by the digits in its name and by its value.
@@ -91,7 +86,7 @@ pub(crate) async fn of_cookie(
     // Digits are drawn at random: more than one flow with the same ones is a rarity.
     let found = core.store.scan(table, &prefix, None, ALIKE).await?;
     for row in found {
-        let flow: BrowserFlow = rows::parse(table, &row.body)?;
+        let flow: BrowserFlow = rows::parse(table, (&row.key, &row.body))?;
         if presented.0.ct_eq(&flow.cookie.0).into() {
             return Ok(Some(flow));
         }

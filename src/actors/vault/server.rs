@@ -142,9 +142,12 @@ impl ServerDoor for Vault {
         (text, digest): (Box<str>, Option<Digest>),
     ) -> Answer<'a, ElicitationView> {
         Box::pin(async move {
-            let (_, row) =
-                request_state::presented(&self.core, ctx, caller, subject, (&text, digest, None))
-                    .await?;
+            let claims = (&*text, digest, None);
+            let (proof, row) =
+                request_state::presented(&self.core, ctx, caller, subject, claims).await?;
+            if proof.elicitation() != row.value.id {
+                return Err(Refusal::Internal);
+            }
             Ok(elicit::view(&self.core, &row.value, ctx))
         })
     }

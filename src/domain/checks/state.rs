@@ -30,21 +30,23 @@ pub struct StatePresented {
 pub struct StateRefused;
 
 impl StatePresented {
-    /// C13. The server and tenant were compared when the state was opened: they are in its associated data.
+    /// C13. The server and tenant were compared when the state was opened: they are in its associated data. `row_is_theirs`
+    /// says whether the row that the state selects is the presenter's; so the two are judged together.
     ///
     /// # Errors
     /// [`StateRefused`].
     pub fn check(
         elicitation: ElicitationId,
         made_for: &StatePrincipal,
-        presenter: &StatePrincipal,
+        (presenter, row_is_theirs): (&StatePrincipal, bool),
     ) -> Result<Self, StateRefused> {
         let provider_fits = presenter.provider.is_none() || presenter.provider == made_for.provider;
         let fits = made_for.issuer == presenter.issuer
             && made_for.subject == presenter.subject
             && made_for.client == presenter.client
             && made_for.request == presenter.request
-            && provider_fits;
+            && provider_fits
+            && row_is_theirs;
         if fits || switch::off(Check::C13) {
             Ok(Self { elicitation })
         } else {

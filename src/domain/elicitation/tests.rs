@@ -85,8 +85,9 @@ fn a_proof_about_another_elicitation_moves_nothing() {
         request: None,
         provider: None,
     };
-    let presented =
-        |id| crate::StatePresented::check(elicitation(id).id, &principal, &principal).unwrap();
+    let presented = |id| {
+        crate::StatePresented::check(elicitation(id).id, &principal, (&principal, true)).unwrap()
+    };
     assert_eq!(live(1).signed_in(&person(2), NOW), other);
     assert_eq!(live(1).consented(&consent(2), NOW), other);
     assert_eq!(live(1).completed(&confirmed(2)), other);

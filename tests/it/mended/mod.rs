@@ -3,6 +3,7 @@
 mod cookies;
 mod flows_end;
 mod keys;
+mod looks;
 mod proofs;
 mod refreshed;
 mod refusals;
