@@ -3,10 +3,10 @@
 //! A preset describes one service. An operator who points it at another one (a self-managed GitLab, say) must not leave
 //! half of the addresses behind, or a credential of the one would travel to the other.
 
-use domain::Endpoints;
+use domain::{EndpointHosts, Endpoints};
 
 use super::section::Section;
-use super::words::{issuer_url, web_url};
+use super::words::{hosts, issuer_url, web_url};
 
 const PINNED: [&str; 5] = [
     "authorization_url",
@@ -47,6 +47,26 @@ pub(super) fn endpoints(section: &Section<'_>) -> Option<(Endpoints, Option<Stri
         }
         _ => pinned_endpoints(section),
     }
+}
+
+/// The hosts that metadata may name besides its issuer's own. What stands in a deeper layer than `discover` belongs to the
+/// service that was replaced.
+pub(super) fn endpoint_hosts(section: &Section<'_>) -> Option<EndpointHosts> {
+    let declared = hosts(section, "endpoint_hosts")?;
+    let (own, discover) = (section.own("endpoint_hosts"), section.depth("discover"));
+    if own && !declared.is_empty() && discover.is_none() {
+        section.fault_with(
+            "endpoint_hosts",
+            "is of no use without `discover`: addresses that you write yourself are used as they are",
+            "Remove it.",
+        );
+    }
+    let belongs = section.depth("endpoint_hosts") <= discover;
+    Some(EndpointHosts::new(if belongs {
+        declared
+    } else {
+        Vec::new()
+    }))
 }
 
 fn pinned_endpoints(section: &Section<'_>) -> Option<(Endpoints, Option<String>)> {

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use domain::{
-    AccessTokenRules, Allowance, Issuer, IssuerSlug, ProviderSlug, Server, ServerSlug,
-    SignatureAlgorithm, SubjectMode, Tenant, TenantSlug,
+    AccessTokenRules, Allowance, EndpointHosts, Issuer, IssuerSlug, ProviderSlug, Server,
+    ServerSlug, SignatureAlgorithm, SubjectMode, Tenant, TenantSlug,
 };
 use url::Url;
 
 use super::clients::client;
 use super::keys::{ALLOW, TENANT};
 use super::section::Section;
-use super::words::{issuer_url, name, scopes, site, slug};
+use super::words::{hosts, issuer_url, name, scopes, site, slug};
 
 /// Claims that people or administrators can change, or that are given to somebody else later.
 const MUTABLE_CLAIMS: [&str; 12] = [
@@ -61,6 +61,7 @@ pub(super) fn issuer(section: &Section<'_>) -> Option<Issuer> {
     let tenant = tenant_of(section);
     section.required("url");
     let url = issuer_url(section, "url");
+    let endpoint_hosts = hosts(section, "endpoint_hosts");
     let client = client(section);
     let algorithms = algorithms(section);
     let subject_claims = claims(section, "subject_claims");
@@ -81,6 +82,7 @@ pub(super) fn issuer(section: &Section<'_>) -> Option<Issuer> {
         slug: slug?,
         tenant: tenant?,
         url: url?.0,
+        endpoint_hosts: EndpointHosts::new(endpoint_hosts?),
         client: client?,
         algorithms: algorithms?,
         subject_claims: subject_claims?,

@@ -45,6 +45,11 @@ const CLIENT_SECRET: Key = key(
     "Write where the secret is: `client_secret = \"env:NAME\"` or `client_secret = \"file:/path/to/the/secret\"`.",
 );
 
+const ENDPOINT_HOSTS: Key = key(
+    "endpoint_hosts",
+    "Write hosts as an address has them, e.g. `endpoint_hosts = [\"oauth2.googleapis.com\"]`, or leave the line out.",
+);
+
 /// The file itself.
 pub(super) const ROOT: Keys = &[
     key(
@@ -162,6 +167,7 @@ pub(super) const ISSUER: Keys = &[
         "url",
         "Write the issuer exactly as its metadata and tokens have it, e.g. `url = \"https://login.example.com\"`.",
     ),
+    ENDPOINT_HOSTS,
     CLIENT_ID,
     CLIENT_AUTH,
     CLIENT_SECRET,
@@ -249,6 +255,7 @@ pub(super) const PROVIDER: Keys = &[
         "discover",
         "Write the provider's issuer, e.g. `discover = \"https://git.example.com\"`, or the endpoints one by one.",
     ),
+    ENDPOINT_HOSTS,
     key(
         "authorization_url",
         "Write the provider's authorization endpoint, e.g. `authorization_url = \"https://auth.example.com/authorize\"`, or `discover`.",

@@ -1,6 +1,8 @@
 //! `[[provider]]`: the operator's own keys over a preset, or everything by hand.
 
-use domain::{AccountSource, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo, ScopeSet};
+use domain::{
+    AUTHORIZE_OWN, AccountSource, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo, ScopeSet,
+};
 use url::Url;
 
 use super::clients::client;
@@ -8,10 +10,9 @@ use super::endpoints;
 use super::issuers::tenant_of;
 use super::keys::{ACCOUNT, SCOPE};
 use super::near::nearest;
-use super::network::is_host_name;
 use super::section::Section;
 use super::source::{Library, PRESETS};
-use super::words::{name, scopes, site, slug, web_url, words};
+use super::words::{hosts, name, scopes, site, slug, web_url, words};
 
 /// How far the facts of a preset were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,7 @@ pub(super) fn provider(section: &Section<'_>) -> Option<(Provider, Option<Preset
     let name = name(section, "name");
     let client = client(section);
     let endpoints = endpoints::endpoints(section);
+    let endpoint_hosts = endpoints::endpoint_hosts(section);
     let pkce = section.choice("pkce", &[("S256", Pkce::S256), ("off", Pkce::Off)]);
     let scope_joiner = scope_joiner(section);
     let scopes_of = scope_list(section);
@@ -101,6 +103,7 @@ pub(super) fn provider(section: &Section<'_>) -> Option<(Provider, Option<Preset
         name: name?,
         client: client?,
         endpoints: endpoints?.0,
+        endpoint_hosts: endpoint_hosts?,
         pkce: pkce?,
         scope_joiner: scope_joiner?,
         scopes: scopes_of?,
@@ -196,22 +199,6 @@ fn scope(section: &Section<'_>) -> Option<ScopeInfo> {
         words,
     })
 }
-
-/// Parameters of the authorization request that are ours to set (RFC 6749, 7636, 9101, OpenID Connect Core).
-const AUTHORIZE_OWN: [&str; 12] = [
-    "client_id",
-    "client_secret",
-    "redirect_uri",
-    "response_type",
-    "response_mode",
-    "scope",
-    "state",
-    "nonce",
-    "code_challenge",
-    "code_challenge_method",
-    "request",
-    "request_uri",
-];
 
 /// Parameters of the token request that are ours to set (RFC 6749, 7521, 7636).
 const TOKEN_OWN: [&str; 10] = [
@@ -310,7 +297,7 @@ fn allowed_hosts(section: &Section<'_>) -> Option<Vec<Box<str>>> {
     if section.depth("allowed_hosts").is_none() {
         section.fault("allowed_hosts", "is missing");
     }
-    let hosts = section.texts("allowed_hosts")?;
+    let hosts = hosts(section, "allowed_hosts")?;
     if endpoints::moved(section) && !section.own("allowed_hosts") {
         section.fault(
             "allowed_hosts",
@@ -320,24 +307,7 @@ fn allowed_hosts(section: &Section<'_>) -> Option<Vec<Box<str>>> {
     if hosts.is_empty() {
         section.fault("allowed_hosts", "is empty");
     }
-    for (index, host) in hosts.iter().enumerate() {
-        if !is_host_and_port(host) {
-            let number = index + 1;
-            section.fault(
-                "allowed_hosts",
-                &format!("entry {number} is not a host name in lower case"),
-            );
-        }
-    }
     Some(hosts.into_iter().map(Into::into).collect())
-}
-
-/// A host name or an IPv4 address, with a port if it is not the usual one.
-fn is_host_and_port(text: &str) -> bool {
-    match text.split_once(':') {
-        Some((host, port)) => is_host_name(host) && port.parse::<u16>().is_ok_and(|port| port != 0),
-        None => is_host_name(text),
-    }
 }
 
 /// A field name of RFC 9110 section 5.1 that can carry a credential.

@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
-use domain::{ClientAuth, Issuer, OauthClient, Provider, Server, SubjectMode, TenantSlug};
+use domain::{
+    ClientAuth, EndpointHosts, Issuer, OauthClient, Provider, Server, SubjectMode, TenantSlug,
+};
 
 use super::{Config, Mode};
 
@@ -81,6 +83,7 @@ fn write_issuer(config: &Config, issuer: &Issuer, out: &mut String) -> fmt::Resu
     let algorithms: Vec<_> = issuer.algorithms.iter().map(|a| a.name()).collect();
     writeln!(out, "  issuer {}", issuer.slug)?;
     writeln!(out, "    url           {}", issuer.url.as_str())?;
+    write_endpoint_hosts(&issuer.endpoint_hosts, out)?;
     writeln!(out, "    client        {}", client(&issuer.client))?;
     writeln!(out, "    redirect URI  {}", login_callback(config, issuer))?;
     writeln!(
@@ -124,6 +127,7 @@ fn write_provider(config: &Config, provider: &Provider, out: &mut String) -> fmt
             "    preset        {preset} version {version} of {as_of}, {verified}"
         )?;
     }
+    write_endpoint_hosts(&provider.endpoint_hosts, out)?;
     writeln!(out, "    client        {}", client(&provider.client))?;
     writeln!(out, "    redirect URI  {origin}/cb/{}", provider.slug)?;
     writeln!(
@@ -131,6 +135,14 @@ fn write_provider(config: &Config, provider: &Provider, out: &mut String) -> fmt
         "    credentials   only to {}",
         provider.allowed_hosts.join(", ")
     )
+}
+
+fn write_endpoint_hosts(hosts: &EndpointHosts, out: &mut String) -> fmt::Result {
+    let hosts: Vec<_> = hosts.iter().collect();
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "    endpoints     also at {}", hosts.join(", "))
 }
 
 fn login_callback(config: &Config, issuer: &Issuer) -> String {

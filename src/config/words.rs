@@ -3,6 +3,7 @@
 use domain::{IssuerUrl, ScopeSet};
 use url::{Host, Url};
 
+use super::network::is_host_name;
 use super::section::Section;
 
 /// Longest name of a tenant, server, provider or operator, in characters.
@@ -125,6 +126,29 @@ pub(super) fn scopes(section: &Section<'_>, key: &str) -> Option<ScopeSet> {
             section.fault(key, &wrong.to_string());
             None
         }
+    }
+}
+
+/// A list of hosts, each with a port if it is not the usual one.
+pub(super) fn hosts<'a>(section: &Section<'a>, key: &str) -> Option<Vec<&'a str>> {
+    let hosts = section.texts(key)?;
+    for (index, host) in hosts.iter().enumerate() {
+        if !is_host_and_port(host) {
+            let number = index + 1;
+            section.fault(
+                key,
+                &format!("entry {number} is not a host name in lower case"),
+            );
+        }
+    }
+    Some(hosts)
+}
+
+/// A host name or an IPv4 address, with a port if it is not the usual one.
+fn is_host_and_port(text: &str) -> bool {
+    match text.split_once(':') {
+        Some((host, port)) => is_host_name(host) && port.parse::<u16>().is_ok_and(|port| port != 0),
+        None => is_host_name(text),
     }
 }
 

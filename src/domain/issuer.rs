@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{IssuerSlug, IssuerUrl, OauthClient, ScopeSet, TenantSlug};
+use crate::{EndpointHosts, IssuerSlug, IssuerUrl, OauthClient, ScopeSet, TenantSlug};
 
 /// A JOSE signature algorithm we accept. There is no HMAC and no `none` here, so none can be configured (RFC 8725 section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,6 +68,8 @@ pub struct Issuer {
     pub tenant: TenantSlug,
     /// Its identifier, compared byte for byte.
     pub url: IssuerUrl,
+    /// Hosts besides its own on which its metadata may name the token endpoint and the keys.
+    pub endpoint_hosts: EndpointHosts,
     /// Our registration for the browser login.
     pub client: OauthClient,
     /// Signature algorithms accepted on ID tokens and access tokens, whatever its metadata lists.

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::{IssuerUrl, ProviderSlug, ScopeSet, TenantSlug};
+use crate::{EndpointHosts, IssuerUrl, ProviderSlug, ScopeSet, TenantSlug};
 
 /// Our registration at an authorization server.
 pub struct OauthClient {
@@ -49,6 +49,7 @@ pub enum Endpoints {
         iss_required: bool,
     },
     /// Read from the metadata of this issuer (RFC 8414, OpenID Connect Discovery); its `issuer` must equal this text.
+    /// Endpoints that get credentials are used at its origin and at [`Provider::endpoint_hosts`] alone.
     Discovered(IssuerUrl),
 }
 
@@ -104,6 +105,23 @@ pub enum Pkce {
     Off,
 }
 
+/// Parameters of the authorization request that are ours to set (RFC 6749, 7636, 9101, OpenID Connect Core); a provider file
+/// names none of them.
+pub const AUTHORIZE_OWN: [&str; 12] = [
+    "client_id",
+    "client_secret",
+    "redirect_uri",
+    "response_type",
+    "response_mode",
+    "scope",
+    "state",
+    "nonce",
+    "code_challenge",
+    "code_challenge_method",
+    "request",
+    "request_uri",
+];
+
 /// A configured third party.
 #[derive(Debug)]
 pub struct Provider {
@@ -117,6 +135,8 @@ pub struct Provider {
     pub client: OauthClient,
     /// Where to go.
     pub endpoints: Endpoints,
+    /// Hosts besides its own on which its metadata may name the endpoints that get credentials.
+    pub endpoint_hosts: EndpointHosts,
     /// PKCE on or off.
     pub pkce: Pkce,
     /// What joins scopes in a request; a space unless the provider wants another.

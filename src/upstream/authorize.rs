@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::{Issuer, Pkce, Provider, ScopeSet};
+use domain::{AUTHORIZE_OWN, Issuer, Pkce, Provider, ScopeSet};
 use secret::{Nonce, PkceVerifier, Reveal as _};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -31,21 +31,6 @@ pub struct AuthorizationRequest<'a> {
     /// Whether the provider is asked to let the person choose the account again.
     pub account_chooser: bool,
 }
-
-/// Parameters that belong to the protocol; a provider file cannot set them.
-const RESERVED: [&str; 11] = [
-    "response_type",
-    "client_id",
-    "redirect_uri",
-    "scope",
-    "state",
-    "nonce",
-    "code_challenge",
-    "code_challenge_method",
-    "request",
-    "request_uri",
-    "response_mode",
-];
 
 /// The S256 challenge of a PKCE verifier (RFC 7636 section 4.2).
 pub fn code_challenge(verifier: &PkceVerifier) -> String {
@@ -112,7 +97,9 @@ pub(crate) fn provider_url(
         for (name, value) in &provider.authorize_extra {
             match &**name {
                 "prompt" => prompt = value.to_string(),
-                name if RESERVED.contains(&name) => {}
+                name if AUTHORIZE_OWN
+                    .iter()
+                    .any(|own| own.eq_ignore_ascii_case(name)) => {}
                 name => {
                     query.append_pair(name, value);
                 }
@@ -155,6 +142,8 @@ mod tests {
         provider.extra_scopes = ScopeSet::new(["offline"]).unwrap();
         for (name, text) in [
             ("state", "theirs"),
+            ("State", "theirs"),
+            ("client_secret", "theirs"),
             ("audience", "api"),
             ("prompt", "consent"),
         ] {
@@ -181,6 +170,7 @@ mod tests {
         ] {
             assert_eq!(value(&url, name).as_deref(), Some(expected), "{name}");
         }
+        assert!(!url.as_str().contains("theirs"), "{url}");
         provider.pkce = Pkce::Off;
         let url = provider_url(&endpoint, &provider, &back, &request);
         assert_eq!(value(&url, "code_challenge"), None);

@@ -16,7 +16,7 @@ use crate::authorize::{self, LoginRequest};
 use crate::failure::ProviderFailure;
 use crate::jws::{BadJws, Jws};
 use crate::keys::NoKey;
-use crate::metadata::{FetchFailure, Role};
+use crate::metadata::{Endpoint, FetchFailure, Source};
 use crate::outbound::CallKind;
 use crate::scrub;
 use crate::snapshots::Snapshot;
@@ -84,6 +84,9 @@ impl Upstream {
         let snapshot = self.issuer_snapshot(issuer, now).await?;
         let endpoint = snapshot.metadata.authorization.as_ref();
         let endpoint = endpoint.ok_or(LoginRefused::Misconfigured)?;
+        if matches!(snapshot.metadata.token, Endpoint::Foreign) {
+            return Err(LoginRefused::Misconfigured); // nobody signs in for a code that we would not exchange
+        }
         let back = self.login_redirect_uri(&issuer.slug);
         Ok(authorize::login_url(endpoint, issuer, &back, request))
     }
@@ -116,7 +119,7 @@ impl Upstream {
         now: Timestamp,
     ) -> Result<VerifiedLogin, LoginRefused> {
         let snapshot = self.issuer_snapshot(issuer, now).await?;
-        let endpoint = snapshot.metadata.token.as_ref();
+        let endpoint = snapshot.metadata.token.usable();
         let endpoint = endpoint.ok_or(LoginRefused::Misconfigured)?;
         let nonce = login.nonce;
         let id_token = self.redeem_login(issuer, endpoint, login).await?;
@@ -210,13 +213,13 @@ impl Upstream {
         if !issuer.algorithms.contains(&jws.algorithm) {
             return Err(BadSignature::Refused);
         }
-        let of = (Role::Issuer, &issuer.url);
+        let of = Source::issuer(issuer);
         let mut snapshot =
-            (self.snapshots().get(self.outbound(), of, now).await).map_err(BadSignature::Keys)?;
+            (self.snapshots().get(self.outbound(), &of, now).await).map_err(BadSignature::Keys)?;
         if choose(&snapshot, jws) == Err(NoKey::UnknownKid) {
             snapshot = self
                 .snapshots()
-                .after_key_miss(self.outbound(), &issuer.url, snapshot, now)
+                .after_key_miss(self.outbound(), &of, snapshot, now)
                 .await;
         }
         if choose(&snapshot, jws) == Ok(Signature::Good) {
@@ -231,8 +234,8 @@ impl Upstream {
         issuer: &Issuer,
         now: Timestamp,
     ) -> Result<Arc<Snapshot>, LoginRefused> {
-        let of = (Role::Issuer, &issuer.url);
-        let snapshot = self.snapshots().get(self.outbound(), of, now).await;
+        let of = Source::issuer(issuer);
+        let snapshot = self.snapshots().get(self.outbound(), &of, now).await;
         snapshot.map_err(login_refused)
     }
 }

@@ -1,7 +1,8 @@
 //! Metadata of issuers and providers (RFC 8414, OpenID Connect Discovery): where it lies, how it is fetched, and what of it
-//! is believed. Nothing in it widens what the operator configured; its `issuer` must be the configured text, byte for byte.
+//! is believed. Nothing in it widens what the operator configured: its `issuer` must be the configured text, byte for byte,
+//! and it may move what gets a credential of ours to another host only when the operator has declared that host.
 
-use domain::IssuerUrl;
+use domain::{EndpointHosts, Issuer, IssuerUrl, Provider};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -17,17 +18,67 @@ pub(crate) enum Role {
     Provider,
 }
 
+/// Whom we ask about itself, and where its answer may send a credential. Two declarations of one issuer that differ in
+/// their hosts have nothing in common here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Source {
+    pub(crate) role: Role,
+    pub(crate) issuer: IssuerUrl,
+    hosts: EndpointHosts,
+}
+
+impl Source {
+    /// An issuer that identifies people.
+    pub(crate) fn issuer(issuer: &Issuer) -> Self {
+        Self {
+            role: Role::Issuer,
+            issuer: issuer.url.clone(),
+            hosts: issuer.endpoint_hosts.clone(),
+        }
+    }
+
+    /// A provider whose endpoints `issuer` publishes.
+    pub(crate) fn provider(provider: &Provider, issuer: &IssuerUrl) -> Self {
+        Self {
+            role: Role::Provider,
+            issuer: issuer.clone(),
+            hosts: provider.endpoint_hosts.clone(),
+        }
+    }
+}
+
+/// An endpoint that gets something secret of ours, or our trust.
+#[derive(Debug)]
+pub(crate) enum Endpoint {
+    /// The document does not name one.
+    Absent,
+    /// It stands on a host that is neither the issuer's nor declared: nothing is sent there.
+    Foreign,
+    /// Here.
+    At(Url),
+}
+
+impl Endpoint {
+    /// Where it is, if it may be used.
+    pub(crate) fn usable(&self) -> Option<&Url> {
+        match self {
+            Self::At(url) => Some(url),
+            Self::Absent | Self::Foreign => None,
+        }
+    }
+}
+
 /// What we use of a metadata document.
 #[derive(Debug)]
 pub(crate) struct Metadata {
-    /// `authorization_endpoint`.
+    /// `authorization_endpoint`. A browser is sent there; nothing secret of ours is.
     pub(crate) authorization: Option<Url>,
     /// `token_endpoint`.
-    pub(crate) token: Option<Url>,
+    pub(crate) token: Endpoint,
     /// `revocation_endpoint`.
-    pub(crate) revocation: Option<Url>,
-    /// `jwks_uri`; of the issuer's own origin.
-    pub(crate) keys: Option<Url>,
+    pub(crate) revocation: Endpoint,
+    /// `jwks_uri`; read for issuers alone.
+    pub(crate) keys: Endpoint,
     /// `authorization_response_iss_parameter_supported` (RFC 9207 section 3).
     pub(crate) names_issuer: bool,
 }
@@ -56,17 +107,19 @@ impl From<CallFailure> for FetchFailure {
     }
 }
 
-/// Tries the well-known addresses of `issuer` one after the other.
-pub(crate) async fn fetch(
-    outbound: &Outbound,
-    role: Role,
-    issuer: &IssuerUrl,
-) -> Result<Metadata, FetchFailure> {
+/// Tries the well-known addresses of an issuer one after the other. One that fails says nothing about the next.
+pub(crate) async fn fetch(outbound: &Outbound, of: &Source) -> Result<Metadata, FetchFailure> {
     let mut worst = FetchFailure::Misconfigured; // nothing found at all
-    for address in well_known(role, issuer).ok_or(FetchFailure::Misconfigured)? {
-        let answer = outbound.get(CallKind::Document, &address).await?;
+    for address in well_known(of.role, &of.issuer).ok_or(FetchFailure::Misconfigured)? {
+        let answer = match outbound.get(CallKind::Document, &address).await {
+            Ok(answer) => answer,
+            Err(failure) => {
+                worst = failure.into();
+                continue;
+            }
+        };
         match judge(&answer) {
-            Some(document) => match read(outbound, role, issuer, &document) {
+            Some(document) => match read(outbound, of, &document) {
                 Ok(metadata) => return Ok(metadata),
                 Err(failure) => worst = failure,
             },
@@ -106,14 +159,13 @@ fn well_known(role: Role, issuer: &IssuerUrl) -> Option<Vec<Url>> {
 
 fn read(
     outbound: &Outbound,
-    role: Role,
-    issuer: &IssuerUrl,
+    of: &Source,
     document: &Map<String, Value>,
 ) -> Result<Metadata, FetchFailure> {
-    if document.get("issuer").and_then(Value::as_str) != Some(issuer.as_str()) {
+    if document.get("issuer").and_then(Value::as_str) != Some(of.issuer.as_str()) {
         return Err(FetchFailure::Misconfigured);
     }
-    let endpoint = |name: &str| match document.get(name) {
+    let address = |name: &str| match document.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
             let url = value.as_str().and_then(|text| Url::parse(text).ok());
@@ -122,25 +174,36 @@ fn read(
                 .ok_or(FetchFailure::Misconfigured)
         }
     };
-    let keys = match role {
-        Role::Issuer => endpoint("jwks_uri")?,
-        Role::Provider => None,
-    };
-    let own_origin = Url::parse(issuer.as_str()).ok().map(|url| url.origin());
-    if keys
-        .as_ref()
-        .is_some_and(|keys| Some(keys.origin()) != own_origin)
-    {
-        return Err(FetchFailure::Misconfigured);
-    }
+    let endpoint = |name| address(name).map(|url| settle(of, name, url));
     Ok(Metadata {
-        authorization: endpoint("authorization_endpoint")?,
+        authorization: address("authorization_endpoint")?,
         token: endpoint("token_endpoint")?,
         revocation: endpoint("revocation_endpoint")?,
-        keys,
+        keys: match of.role {
+            Role::Issuer => endpoint("jwks_uri")?,
+            Role::Provider => Endpoint::Absent,
+        },
         names_issuer: document.get("authorization_response_iss_parameter_supported")
             == Some(&Value::Bool(true)),
     })
+}
+
+/// Judges where an endpoint stands. A foreign host is the operator's to approve, so the log says what to write.
+fn settle(of: &Source, name: &'static str, url: Option<Url>) -> Endpoint {
+    let Some(url) = url else {
+        return Endpoint::Absent;
+    };
+    if of.hosts.admit(&of.issuer, &url) {
+        return Endpoint::At(url);
+    }
+    tracing::error!(
+        issuer = of.issuer.as_str(),
+        endpoint = name,
+        host = url.host_str(),
+        port = url.port(),
+        "metadata names an endpoint on a host that is not the issuer's own; nothing is sent there. If the host is right, add it to `endpoint_hosts` of this issuer or provider"
+    );
+    Endpoint::Foreign
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use url::Url;
 use crate::account::{self, Pointers};
 use crate::authorize::{self, AuthorizationRequest};
 use crate::failure::{ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome};
-use crate::metadata::{FetchFailure, Role};
+use crate::metadata::{Endpoint, FetchFailure, Source};
 use crate::outbound::CallKind;
 use crate::scrub;
 use crate::snapshots::Snapshot;
@@ -75,15 +75,20 @@ impl Found<'_> {
         match self {
             Self::Pinned(Endpoints::Pinned { token, .. }) => Some(token),
             Self::Pinned(Endpoints::Discovered(_)) => None,
-            Self::Snapshot(snapshot) => snapshot.metadata.token.as_ref(),
+            Self::Snapshot(snapshot) => snapshot.metadata.token.usable(),
         }
     }
 
-    fn revocation(&self) -> Option<&Url> {
+    /// Where tokens are revoked, if anywhere. A host that nobody approved is not the same as none.
+    fn revocation(&self) -> Result<Option<&Url>, RevokeFailure> {
         match self {
-            Self::Pinned(Endpoints::Pinned { revocation, .. }) => revocation.as_ref(),
-            Self::Pinned(Endpoints::Discovered(_)) => None,
-            Self::Snapshot(snapshot) => snapshot.metadata.revocation.as_ref(),
+            Self::Pinned(Endpoints::Pinned { revocation, .. }) => Ok(revocation.as_ref()),
+            Self::Pinned(Endpoints::Discovered(_)) => Ok(None),
+            Self::Snapshot(snapshot) => match &snapshot.metadata.revocation {
+                Endpoint::At(url) => Ok(Some(url)),
+                Endpoint::Absent => Ok(None),
+                Endpoint::Foreign => Err(RevokeFailure::Misconfigured),
+            },
         }
     }
 }
@@ -108,8 +113,8 @@ impl Upstream {
                 required: *iss_required,
             }),
             Endpoints::Discovered(issuer) => {
-                let of = (Role::Provider, issuer);
-                let snapshot = self.snapshots().get(self.outbound(), of, now).await?;
+                let of = Source::provider(provider, issuer);
+                let snapshot = self.snapshots().get(self.outbound(), &of, now).await?;
                 Ok(ExpectedIssuer {
                     issuer: Some(issuer.clone()),
                     required: snapshot.metadata.names_issuer,
@@ -132,6 +137,8 @@ impl Upstream {
         let found = self.endpoints(provider, now).await?;
         let endpoint = found.authorization();
         let endpoint = endpoint.ok_or(ProviderFailure::Misconfigured)?;
+        // Nobody gives a consent for a code that we could not exchange.
+        found.token().ok_or(ProviderFailure::Misconfigured)?;
         let back = self.redirect_uri(&provider.slug);
         Ok(authorize::provider_url(endpoint, provider, &back, request))
     }
@@ -228,8 +235,10 @@ impl Upstream {
             }
             Err(_) => return RevokeOutcome::Failed(RevokeFailure::Unavailable),
         };
-        let Some(endpoint) = found.revocation() else {
-            return RevokeOutcome::NoEndpoint;
+        let endpoint = match found.revocation() {
+            Ok(Some(endpoint)) => endpoint,
+            Ok(None) => return RevokeOutcome::NoEndpoint,
+            Err(failure) => return RevokeOutcome::Failed(failure),
         };
         let client = library_client(&provider.client).set_revocation_url(revocation_url(endpoint));
         let token = match token {
@@ -258,9 +267,9 @@ impl Upstream {
         match &provider.endpoints {
             pinned @ Endpoints::Pinned { .. } => Ok(Found::Pinned(pinned)),
             Endpoints::Discovered(issuer) => {
-                let of = (Role::Provider, issuer);
+                let of = Source::provider(provider, issuer);
                 Ok(Found::Snapshot(
-                    self.snapshots().get(self.outbound(), of, now).await?,
+                    self.snapshots().get(self.outbound(), &of, now).await?,
                 ))
             }
         }

@@ -1,7 +1,9 @@
 //! What issuers and providers said about themselves, kept for a while.
 //!
 //! One fetch at a time for each of them; everybody else waits for it or goes on with the old snapshot. An old snapshot
-//! keeps serving while a new one cannot be had. Tokens with made-up key ids cannot make us fetch more than twice a minute.
+//! keeps serving while a new one cannot be had, up to a hard limit: a key that its issuer has withdrawn must not count for
+//! as long as somebody can keep us from hearing of it. Tokens with made-up key ids cannot make us fetch more than twice a
+//! minute.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +11,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use domain::{IssuerUrl, Timestamp};
+use domain::Timestamp;
 
 use crate::budgets::DISCOVERY;
 use crate::keys::KeySet;
-use crate::metadata::{self, FetchFailure, Metadata, Role};
+use crate::metadata::{self, FetchFailure, Metadata, Role, Source};
 use crate::outbound::{CallKind, Outbound};
 
 /// How long metadata and keys are used before they are asked for again.
 const TTL: Duration = Duration::from_secs(10 * 60);
+/// How long the keys of an issuer are believed while no newer ones can be had, counted from when they were asked for: long
+/// enough for the outage of a night, and no longer than its tokens are accepted by default. Then nobody is identified by them.
+const KEYS_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The same for the endpoints of a provider. They stay on hosts that the operator approved, so a longer outage of the
+/// document alone need not stop refreshes.
+const ENDPOINTS_LIMIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Pause after a refetch that failed while an old snapshot serves, and between two fetches for unknown key ids.
 const REFETCH_PAUSE: Duration = Duration::from_secs(30);
 /// Pause after a fetch that failed while there is no snapshot at all.
@@ -28,13 +36,29 @@ pub(crate) struct Snapshot {
     pub(crate) metadata: Arc<Metadata>,
     /// There for [`Role::Issuer`] alone.
     pub(crate) keys: Option<KeySet>,
+    /// When the older of the two was asked for.
     fetched: Timestamp,
+}
+
+impl Snapshot {
+    fn is_old(&self, now: Timestamp) -> bool {
+        self.fetched.plus(TTL).passed(now)
+    }
+
+    /// Whether it may not be used any more, whatever happens to its successor.
+    fn is_dead(&self, role: Role, now: Timestamp) -> bool {
+        let limit = match role {
+            Role::Issuer => KEYS_LIMIT,
+            Role::Provider => ENDPOINTS_LIMIT,
+        };
+        self.fetched.plus(limit).passed(now)
+    }
 }
 
 /// All snapshots.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    slots: Mutex<HashMap<(Role, IssuerUrl), Arc<Slot>>>,
+    slots: Mutex<HashMap<Source, Arc<Slot>>>,
 }
 
 #[derive(Default)]
@@ -59,23 +83,23 @@ impl Gate {
 }
 
 impl Snapshots {
-    /// The snapshot of `issuer`, fetched if there is none or it is too old.
+    /// The snapshot of a source, fetched if there is none or it is too old.
     pub(crate) async fn get(
         &self,
         outbound: &Outbound,
-        (role, issuer): (Role, &IssuerUrl),
+        of: &Source,
         now: Timestamp,
     ) -> Result<Arc<Snapshot>, FetchFailure> {
-        let slot = self.slot(role, issuer);
-        if let Some(snapshot) = slot.current.load_full() {
-            if snapshot.fetched.plus(TTL).passed(now) {
-                slot.renew(outbound, (role, issuer), now).await;
+        let slot = self.slot(of);
+        if let Some(snapshot) = slot.usable(of, now) {
+            if snapshot.is_old(now) {
+                slot.renew(outbound, of, now).await;
             }
-            return Ok(slot.current.load_full().unwrap_or(snapshot));
+            return Ok(slot.usable(of, now).unwrap_or(snapshot));
         }
         let seen = slot.attempts.load(Ordering::Acquire);
         let mut gate = slot.gate.lock().await;
-        if let Some(snapshot) = slot.current.load_full() {
+        if let Some(snapshot) = slot.usable(of, now) {
             return Ok(snapshot);
         }
         let waited_for_another = slot.attempts.load(Ordering::Acquire) != seen;
@@ -84,18 +108,18 @@ impl Snapshots {
             (Some((_, failure)), None) if waited_for_another => return Err(failure),
             _ => {}
         }
-        slot.fetch(&mut gate, outbound, (role, issuer), now).await
+        slot.fetch(&mut gate, outbound, of, now).await
     }
 
     /// A snapshot with newer keys than `seen`, or `seen` itself when it is too early to ask again or nothing new came.
     pub(crate) async fn after_key_miss(
         &self,
         outbound: &Outbound,
-        issuer: &IssuerUrl,
+        of: &Source,
         seen: Arc<Snapshot>,
         now: Timestamp,
     ) -> Arc<Snapshot> {
-        let slot = self.slot(Role::Issuer, issuer);
+        let slot = self.slot(of);
         let mut gate = slot.gate.lock().await;
         let current = slot
             .current
@@ -120,22 +144,27 @@ impl Snapshots {
         renewed
     }
 
-    fn slot(&self, role: Role, issuer: &IssuerUrl) -> Arc<Slot> {
+    fn slot(&self, of: &Source) -> Arc<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry((role, issuer.clone())).or_default())
+        Arc::clone(slots.entry(of.clone()).or_default())
     }
 }
 
 impl Slot {
+    /// The snapshot, unless there is none or its hard limit is over.
+    fn usable(&self, of: &Source, now: Timestamp) -> Option<Arc<Snapshot>> {
+        let snapshot = self.current.load_full()?;
+        (!snapshot.is_dead(of.role, now)).then_some(snapshot)
+    }
+
     /// Replaces an old snapshot, unless somebody else is at it or has just failed.
-    async fn renew(&self, outbound: &Outbound, of: (Role, &IssuerUrl), now: Timestamp) {
+    async fn renew(&self, outbound: &Outbound, of: &Source, now: Timestamp) {
         let Ok(mut gate) = self.gate.try_lock() else {
             return;
         };
-        let still_old = (self.current.load().as_ref())
-            .is_none_or(|snapshot| snapshot.fetched.plus(TTL).passed(now));
+        let still_old = (self.current.load().as_ref()).is_none_or(|snapshot| snapshot.is_old(now));
         if still_old && gate.cooling(REFETCH_PAUSE, now).is_none() {
-            // A failure is remembered in the gate; the old snapshot goes on serving.
+            // A failure is remembered in the gate; the old snapshot goes on serving until its hard limit.
             drop(self.fetch(&mut gate, outbound, of, now).await);
         }
     }
@@ -144,10 +173,10 @@ impl Slot {
         &self,
         gate: &mut Gate,
         outbound: &Outbound,
-        (role, issuer): (Role, &IssuerUrl),
+        of: &Source,
         now: Timestamp,
     ) -> Result<Arc<Snapshot>, FetchFailure> {
-        let fetched = tokio::time::timeout(DISCOVERY, fetch_all(outbound, role, issuer, now)).await;
+        let fetched = tokio::time::timeout(DISCOVERY, fetch_all(outbound, of, now)).await;
         self.attempts.fetch_add(1, Ordering::AcqRel);
         match fetched.unwrap_or(Err(FetchFailure::Timeout)) {
             Ok(snapshot) => {
@@ -157,7 +186,7 @@ impl Slot {
                 Ok(snapshot)
             }
             Err(failure) => {
-                tracing::warn!(issuer = issuer.as_str(), reason = ?failure, "metadata or keys cannot be had");
+                tracing::warn!(issuer = of.issuer.as_str(), reason = ?failure, "metadata or keys cannot be had");
                 gate.failed = Some((now, failure));
                 Err(failure)
             }
@@ -167,12 +196,11 @@ impl Slot {
 
 async fn fetch_all(
     outbound: &Outbound,
-    role: Role,
-    issuer: &IssuerUrl,
+    of: &Source,
     now: Timestamp,
 ) -> Result<Snapshot, FetchFailure> {
-    let metadata = metadata::fetch(outbound, role, issuer).await?;
-    let keys = match role {
+    let metadata = metadata::fetch(outbound, of).await?;
+    let keys = match of.role {
         Role::Issuer => Some(fetch_keys(outbound, &metadata).await?),
         Role::Provider => None,
     };
@@ -184,7 +212,7 @@ async fn fetch_all(
 }
 
 async fn fetch_keys(outbound: &Outbound, metadata: &Metadata) -> Result<KeySet, FetchFailure> {
-    let url = metadata.keys.as_ref().ok_or(FetchFailure::Misconfigured)?;
+    let url = metadata.keys.usable().ok_or(FetchFailure::Misconfigured)?;
     let answer = outbound.get(CallKind::KeySet, url).await?;
     match answer.status.as_u16() {
         200 => KeySet::parse(answer.body.expose()).ok_or(FetchFailure::Unreadable),

@@ -9,9 +9,9 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPai
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{
-    AccessTokenRules, AccountSource, ClientAuth, Endpoints, Issuer, IssuerSlug, IssuerUrl,
-    OauthClient, Pkce, Provider, ProviderSlug, ScopeSet, Server, ServerSlug, SignatureAlgorithm,
-    SubjectMode, TenantSlug, Timestamp,
+    AccessTokenRules, AccountSource, ClientAuth, EndpointHosts, Endpoints, Issuer, IssuerSlug,
+    IssuerUrl, OauthClient, Pkce, Provider, ProviderSlug, ScopeSet, Server, ServerSlug,
+    SignatureAlgorithm, SubjectMode, TenantSlug, Timestamp,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -265,6 +265,7 @@ pub(crate) fn issuer(url: &str) -> Issuer {
         slug: IssuerSlug::parse("corp").unwrap(),
         tenant: TenantSlug::parse("t").unwrap(),
         url: IssuerUrl::parse(url).unwrap(),
+        endpoint_hosts: EndpointHosts::default(),
         client: client(ClientAuth::Basic(secret_word())),
         algorithms: vec![SignatureAlgorithm::Es256],
         subject_claims: vec!["sub".into()],
@@ -307,6 +308,7 @@ pub(crate) fn provider(authorization: &str, token: &str) -> Provider {
             issuer: None,
             iss_required: false,
         },
+        endpoint_hosts: EndpointHosts::default(),
         pkce: Pkce::S256,
         scope_joiner: " ".into(),
         scopes: Vec::new(),

@@ -1,6 +1,7 @@
 //! An operator's keys over a preset, and a provider all of their own.
 
 use domain::{AccountSource, Endpoints, ScopeEffect};
+use url::Url;
 
 use super::{BASE, serve};
 
@@ -81,6 +82,44 @@ account = { url = "https://git.corp.example/api/v4/user" }
             ..
         }
     ));
+}
+
+#[test]
+fn metadata_may_name_the_hosts_that_were_declared_and_no_others() {
+    let google = BASE.replace(
+        "url = \"https://login.example.com\"",
+        "url = \"https://accounts.google.com\"\nendpoint_hosts = [\"oauth2.googleapis.com\", \"www.googleapis.com\"]",
+    );
+    let moved = r#"discover = "https://git.corp.example"
+endpoint_hosts = ["sso.corp.example:8443"]
+allowed_hosts = ["git.corp.example"]
+account = { url = "https://git.corp.example/api/v4/user" }
+"#;
+    let config = serve(&format!("{google}{moved}")).unwrap();
+    let issuer = config.registry.issuers().next().unwrap();
+    let provider = config.registry.providers().next().unwrap();
+    let at = |url: &str| Url::parse(url).unwrap();
+    for key_set in [
+        "https://www.googleapis.com/oauth2/v3/certs",
+        "https://accounts.google.com/certs",
+    ] {
+        assert!(issuer.endpoint_hosts.admit(&issuer.url, &at(key_set)));
+    }
+    let elsewhere = at("https://storage.googleapis.com/anybody/keys");
+    assert!(!issuer.endpoint_hosts.admit(&issuer.url, &elsewhere));
+    let Endpoints::Discovered(url) = &provider.endpoints else {
+        unreachable!()
+    };
+    let hosts = &provider.endpoint_hosts;
+    assert!(hosts.admit(url, &at("https://sso.corp.example:8443/token")));
+    assert!(!hosts.admit(url, &at("https://sso.corp.example/token")));
+    let report = config.report();
+    for line in [
+        "endpoints     also at oauth2.googleapis.com, www.googleapis.com",
+        "endpoints     also at sso.corp.example:8443",
+    ] {
+        assert!(report.contains(line), "{report}");
+    }
 }
 
 #[test]

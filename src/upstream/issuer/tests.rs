@@ -290,4 +290,6 @@ async fn a_verified_token_is_remembered_for_a_minute_and_never_past_its_end() {
     assert_eq!(refused.err(), Some(SubjectRefused::Audience));
 }
 
+mod hosts;
 mod login;
+mod stale;

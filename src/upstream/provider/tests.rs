@@ -395,4 +395,5 @@ async fn discovered_endpoints_come_from_the_issuers_own_metadata() {
     );
 }
 
+mod hosts;
 mod refresh;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use actors::doors::{AskView, PersonView, Tokens};
 use domain::{
-    AccessTokenRules, AccountSource, ClientAuth, Endpoints, Issuer, IssuerSlug, IssuerUrl,
-    McpClient, OauthClient, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo, ScopeSet, Server,
-    ServerSlug, SubjectMode, TenantSlug,
+    AccessTokenRules, AccountSource, ClientAuth, EndpointHosts, Endpoints, Issuer, IssuerSlug,
+    IssuerUrl, McpClient, OauthClient, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo,
+    ScopeSet, Server, ServerSlug, SubjectMode, TenantSlug,
 };
 use url::Url;
 
@@ -34,6 +34,7 @@ pub(super) fn issuer() -> Arc<Issuer> {
         slug: IssuerSlug::parse("staff").expect("a slug"),
         tenant: tenant(),
         url: IssuerUrl::parse("https://login.northwind.example/realm").expect("an issuer"),
+        endpoint_hosts: EndpointHosts::default(),
         client: client(),
         algorithms: Vec::new(),
         subject_claims: vec!["sub".into()],
@@ -80,6 +81,7 @@ pub(super) fn provider() -> Arc<Provider> {
             issuer: None,
             iss_required: false,
         },
+        endpoint_hosts: EndpointHosts::default(),
         pkce: Pkce::S256,
         scope_joiner: " ".into(),
         scopes: vec![
