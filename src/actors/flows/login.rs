@@ -5,11 +5,12 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAbout, AuditAction, AuditClass, BrowserFlowId, BrowserSession, CallbackAnswer,
-    CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation,
-    LoginRefused, Principal, SamePerson, Timestamp, VerifiedLogin,
+    AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlowId, BrowserSession, CallbackAnswer,
+    CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
+    Principal, SamePerson, Timestamp, VerifiedLogin,
 };
 use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
+use storage::StoreError;
 use upstream::{LoginCode, LoginRequest, code_challenge};
 
 use super::audit_trail::{about_elicitation, event};
@@ -157,17 +158,7 @@ pub(crate) async fn finish(
         Ok(login) => login,
         Err(reason) => return Ok(Err(failed(core, ctx, &issuer, reason, flow).await?)),
     };
-    let begun = retrying(|| begin_session(core, ctx, (&pre, &login), cookies)).await?;
-    let Some(cookie) = begun else {
-        return Ok(Err(failed(
-            core,
-            ctx,
-            &issuer,
-            LoginRefused::WrongAnswer,
-            flow,
-        )
-        .await?));
-    };
+    let cookie = retrying(|| begin_session(core, ctx, &login, cookies)).await?;
     if let Some(elicitation) = retrying(|| compare(core, ctx, &pre, &login)).await? {
         watchers.changed(elicitation);
     }
@@ -177,6 +168,8 @@ pub(crate) async fn finish(
     }))
 }
 
+/// Believes nothing before `state` and `iss` fit; then `state` is spent, whatever comes of the rest, and only then is
+/// anything sent to the issuer. Whose login failed starts another one.
 async fn verify(
     core: &Core,
     desks: &Desks,
@@ -204,11 +197,15 @@ async fn verify(
         Ok(_) => {}
         Err(refused) => return Ok(Err(refused)),
     }
+    // Before `state` is spent: whoever finds the desk full may come back with the same answer.
+    let _permit = desks.issuer(&issuer.slug).await?;
+    if !spend(core, pre).await? {
+        return Ok(Err(LoginRefused::WrongAnswer));
+    }
     let code = match params.answer {
         CallbackAnswer::Code(code) => code,
         CallbackAnswer::Error(_) => return Ok(Err(LoginRefused::Refused)),
     };
-    let _permit = desks.issuer(&issuer.slug).await?;
     let code = LoginCode {
         code,
         nonce: &pre.nonce,
@@ -220,14 +217,26 @@ async fn verify(
         .await)
 }
 
-/// Begins a fresh session; one try. A login answer counts once: its `state` is remembered in the same commit. `None`: it was
-/// used.
+/// Remembers that the `state` of this login was answered; an answer counts once. `false`: it was answered before.
+async fn spend(core: &Core, pre: &PreLogin) -> Result<bool, Refusal> {
+    let used = core.lookup(crypto::LookupLabel::State, pre.state.as_bytes());
+    let mut changes = Changes::default();
+    changes.create(rows::keys::used_login(&used), &pre.expires);
+    changes.create(expiry_row(pre.expires, &Due::UsedLogin(used)), &());
+    match changes.commit(&*core.store).await {
+        Ok(()) => Ok(true),
+        Err(StoreError::Conflict { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Begins a fresh session; one try.
 async fn begin_session(
     core: &Core,
     ctx: Ctx,
-    (pre, login): (&PreLogin, &VerifiedLogin),
+    login: &VerifiedLogin,
     cookies: &Cookies,
-) -> Result<Option<SessionCookie>, Stepped> {
+) -> Result<SessionCookie, Stepped> {
     let cookie = SessionCookie::generate(&*core.entropy);
     let id = core.lookup(crypto::LookupLabel::Session, cookie.as_bytes());
     let session = BrowserSession::begin(login, id);
@@ -241,7 +250,6 @@ async fn begin_session(
         sealed,
         used: ctx.now,
     };
-    let used = core.lookup(crypto::LookupLabel::State, pre.state.as_bytes());
     let mut changes = Changes::default();
     if let Some(before) = walk::session(core, ctx.now, cookies).await? {
         // Whoever was signed in in this browser before is so no longer.
@@ -251,30 +259,19 @@ async fn begin_session(
         );
     }
     changes.create(rows::keys::session(&id), &row);
-    changes.create(rows::keys::used_login(&used), &pre.expires);
     changes.create(
         expiry_row(ctx.now.plus(BrowserSession::LIFE), &Due::Session(id)),
         &(),
     );
-    changes.create(expiry_row(pre.expires, &Due::UsedLogin(used)), &());
     let about = AuditAbout {
         tenant: Some(session.identity.tenant.clone()),
         ..AuditAbout::default()
     };
     let what = (AuditClass::Browser, AuditAction::SignedIn);
     let entry = event(what, core.by_person(Some(&session)), about);
-    match core.commit_audited(ctx, changes, entry).await {
-        Ok(()) => Ok(Some(cookie)),
-        Err(Stepped::Again) if was_used(core, &used).await? => Ok(None),
-        // Something else changed under us: another tab has just used the session that ends here.
-        Err(step) => Err(step),
-    }
-}
-
-/// Whether a login answer with this `state` has counted already.
-async fn was_used(core: &Core, state: &Digest) -> Result<bool, Refusal> {
-    let row = rows::load::<Timestamp>(&*core.store, &rows::keys::used_login(state)).await?;
-    Ok(row.is_some())
+    // "Again" means that another tab has just used the session that ends here.
+    core.commit_audited(ctx, changes, entry).await?;
+    Ok(cookie)
 }
 
 /// C6 right after the login: the elicitation moves on for the right person and counts a wrong one.

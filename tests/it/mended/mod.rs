@@ -4,6 +4,7 @@ mod cookies;
 mod flows_end;
 mod keys;
 mod looks;
+mod logins;
 mod proofs;
 mod refreshed;
 mod refusals;
