@@ -6,6 +6,18 @@ use secret::{AccessToken, RefreshToken};
 
 use crate::{ScopeSet, Timestamp};
 
+/// A member of an answer that may be left out. What is there and cannot be used is not the same as left out: that would read
+/// a limit which we do not understand as no limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said<T> {
+    /// It is not there.
+    Nothing,
+    /// It is there, and no use.
+    Unusable,
+    /// This.
+    This(T),
+}
+
 /// A token answer as it was read, before it is judged.
 pub struct TokenAnswer {
     /// The access token.
@@ -15,9 +27,9 @@ pub struct TokenAnswer {
     /// `token_type`, as it stands there.
     pub token_type: Option<Box<str>>,
     /// `expires_in`.
-    pub expires_in: Option<Duration>,
-    /// `scope`, when the answer names it.
-    pub scopes: Option<ScopeSet>,
+    pub expires_in: Said<Duration>,
+    /// `scope`.
+    pub scopes: Said<ScopeSet>,
     /// The account at the provider, when it says which.
     pub account: Option<ProviderAccount>,
 }
@@ -61,6 +73,12 @@ pub enum AnswerRefused {
     /// A token is empty or not printable ASCII, or the tokens are too long together.
     #[error("the provider answered a token that cannot be sent in a header")]
     Token,
+    /// `scope` is there and names nothing that can be a scope.
+    #[error("the provider answered a scope that cannot be read")]
+    Scope,
+    /// The token has ended already, or does not say in a readable way when it ends, and it cannot be refreshed.
+    #[error("the provider answered a token without a usable life and without a refresh token")]
+    Life,
 }
 
 /// Most bytes of tokens that are kept of one answer, access and refresh token together: while nobody has confirmed them,
@@ -68,6 +86,31 @@ pub enum AnswerRefused {
 pub const MAX_TOKEN: usize = 64 * 1024;
 
 impl ExchangedTokens {
+    /// Life of a token that says when it ends in a way we cannot read: short, so that it is refreshed in good time.
+    pub const UNSURE_LIFE: Duration = Duration::from_secs(15 * 60);
+
+    /// C11 for the first tokens of a connection: as [`Self::check`], and without a refresh token their life must be known,
+    /// since nothing can replace them.
+    ///
+    /// # Errors
+    /// [`AnswerRefused`].
+    pub fn check_first(
+        answer: TokenAnswer,
+        asked: &ScopeSet,
+        default_life: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<Self, AnswerRefused> {
+        let known = match answer.expires_in {
+            Said::Nothing => true,
+            Said::Unusable => default_life.is_some(),
+            Said::This(life) => !life.is_zero(),
+        };
+        if answer.refresh.is_none() && !known && !crate::switch::off(crate::Check::C11) {
+            return Err(AnswerRefused::Life);
+        }
+        Self::check(answer, asked, default_life, now)
+    }
+
     /// C11.
     ///
     /// # Errors
@@ -95,15 +138,28 @@ impl ExchangedTokens {
             {
                 return Err(AnswerRefused::Token);
             }
+            if answer.scopes == Said::Unusable {
+                return Err(AnswerRefused::Scope);
+            }
         }
+        let life = match answer.expires_in {
+            Said::Nothing => default_life,
+            // Refreshed soon where that can be done; otherwise the operator's word about this provider counts.
+            Said::Unusable => Some(match (default_life, &answer.refresh) {
+                (Some(life), Some(_)) => life.min(Self::UNSURE_LIFE),
+                (Some(life), None) => life,
+                (None, _) => Self::UNSURE_LIFE,
+            }),
+            Said::This(life) => Some(life),
+        };
         Ok(Self {
             access: answer.access,
             refresh: answer.refresh,
-            expires: answer
-                .expires_in
-                .or(default_life)
-                .map(|life| now.plus(life)),
-            scopes: answer.scopes.unwrap_or_else(|| asked.clone()),
+            expires: life.map(|life| now.plus(life)),
+            scopes: match answer.scopes {
+                Said::This(scopes) => scopes,
+                Said::Nothing | Said::Unusable => asked.clone(),
+            },
             account: answer.account,
         })
     }
@@ -118,8 +174,8 @@ mod tests {
             access: AccessToken::new("a".repeat(access)),
             refresh: Some(RefreshToken::new("r".repeat(refresh))),
             token_type: None,
-            expires_in: None,
-            scopes: None,
+            expires_in: Said::Nothing,
+            scopes: Said::Nothing,
             account: None,
         };
         let now = Timestamp::from_seconds(1);
@@ -139,6 +195,65 @@ mod tests {
             (1, 0),
         ] {
             assert_eq!(judged(access, refresh), Err(AnswerRefused::Token));
+        }
+    }
+
+    fn lives(expires_in: Said<Duration>, default: Option<u64>, refresh: bool) -> Option<i64> {
+        let answer = TokenAnswer {
+            access: AccessToken::new("a".into()),
+            refresh: refresh.then(|| RefreshToken::new("r".into())),
+            token_type: None,
+            expires_in,
+            scopes: Said::Nothing,
+            account: None,
+        };
+        let now = Timestamp::from_seconds(0);
+        let default = default.map(Duration::from_secs);
+        let tokens =
+            ExchangedTokens::check_first(answer, &ScopeSet::default(), default, now).ok()?;
+        Some(tokens.expires.map_or(-1, Timestamp::as_seconds))
+    }
+
+    #[test]
+    fn a_life_that_cannot_be_read_is_short_and_never_endless() {
+        use Said::{Nothing, This, Unusable};
+        let unsure = ExchangedTokens::UNSURE_LIFE.as_secs().cast_signed();
+        for (said, default, refresh, expected) in [
+            (Nothing, None, true, Some(-1)),
+            (Nothing, None, false, Some(-1)),
+            (Nothing, Some(7200), false, Some(7200)),
+            (Unusable, None, true, Some(unsure)),
+            (Unusable, Some(7200), true, Some(unsure)),
+            (Unusable, Some(60), true, Some(60)),
+            (Unusable, Some(7200), false, Some(7200)),
+            (Unusable, None, false, None),
+            (This(Duration::ZERO), Some(7200), true, Some(0)),
+            (This(Duration::ZERO), Some(7200), false, None),
+            (This(Duration::from_secs(5)), None, false, Some(5)),
+        ] {
+            let lived = lives(said.clone(), default, refresh);
+            assert_eq!(lived, expected, "{said:?} {default:?} {refresh}");
+        }
+    }
+
+    #[test]
+    fn a_scope_that_cannot_be_read_is_not_everything_that_was_asked_for() {
+        let asked = ScopeSet::new(["read", "write"]).unwrap();
+        for (said, expected) in [
+            (Said::Nothing, Ok(asked.clone())),
+            (Said::Unusable, Err(AnswerRefused::Scope)),
+            (Said::This(ScopeSet::default()), Ok(ScopeSet::default())),
+        ] {
+            let answer = TokenAnswer {
+                access: AccessToken::new("a".into()),
+                refresh: None,
+                token_type: None,
+                expires_in: Said::Nothing,
+                scopes: said,
+                account: None,
+            };
+            let tokens = ExchangedTokens::check(answer, &asked, None, Timestamp::from_seconds(0));
+            assert_eq!(tokens.map(|tokens| tokens.scopes), expected);
         }
     }
 }

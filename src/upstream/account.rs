@@ -9,6 +9,7 @@ use url::Url;
 use crate::failure::ProviderFailure;
 use crate::metadata::FetchFailure;
 use crate::outbound::{CallKind, Outbound};
+use crate::strict_json;
 
 /// Longest account id, in bytes.
 const MAX_ID: usize = 255;
@@ -22,9 +23,10 @@ pub(crate) struct Pointers<'a> {
     pub(crate) name: Option<&'a str>,
 }
 
-/// Reads the account out of an answer.
+/// Reads the account out of an answer. A name that stands there twice makes it no answer: another reader may take the other
+/// value, and so another person's account.
 pub(crate) fn read(body: &[u8], at: Pointers<'_>) -> Option<ProviderAccount> {
-    let answer: Value = serde_json::from_slice(body).ok()?;
+    let answer = strict_json::value(body)?;
     let id = word(answer.pointer(at.id)?)?;
     if id.is_empty() || id.len() > MAX_ID {
         return None;
@@ -110,6 +112,9 @@ mod tests {
             r#"{"data":[{"id":1.5}]}"#,
             r#"{"data":[{"id":{}}]}"#,
             "<html>",
+            r#"{"data":[{"id":1,"id":2}]}"#,
+            r#"{"data":[{"id":1}],"data":[{"id":2}]}"#,
+            r#"{"data":[{"id":1}],"login":"a","login":"b"}"#,
             &long,
         ] {
             assert!(read(wrong.as_bytes(), AT).is_none(), "{wrong}");

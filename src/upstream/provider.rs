@@ -163,7 +163,7 @@ impl Upstream {
         let answer = token_answer(reply, provider);
         let life = default_life(provider);
         // The life counts from before the request: a token is never believed longer than its issuer believes it.
-        let mut tokens = ExchangedTokens::check(answer, asked, life, now)?;
+        let mut tokens = ExchangedTokens::check_first(answer, asked, life, now)?;
         match self
             .account_of(provider, &tokens.access, seen.as_ref())
             .await

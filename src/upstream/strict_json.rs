@@ -1,4 +1,4 @@
-//! JSON read strictly: one object, no name twice at any depth, bounded nesting.
+//! JSON read strictly: one value, no name twice at any depth, bounded nesting.
 //!
 //! Two readers that take different values for a doubled name can be made to disagree about who a token is for, so where
 //! an answer decides about identity or keys a double is an error.
@@ -13,13 +13,18 @@ const MAX_DEPTH: u8 = 16;
 
 /// The one object in `bytes`; nothing when it is not exactly that.
 pub(crate) fn object(bytes: &[u8]) -> Option<Map<String, Value>> {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict { left: MAX_DEPTH }.deserialize(&mut reader).ok()?;
-    reader.end().ok()?;
-    match value {
+    match value(bytes)? {
         Value::Object(map) => Some(map),
         _ => None,
     }
+}
+
+/// The one value in `bytes`, of whatever kind.
+pub(crate) fn value(bytes: &[u8]) -> Option<Value> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = Strict { left: MAX_DEPTH }.deserialize(&mut reader).ok()?;
+    reader.end().ok()?;
+    Some(value)
 }
 
 #[derive(Clone, Copy)]

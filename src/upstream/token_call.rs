@@ -147,14 +147,21 @@ enum Form {
     UrlEncoded,
 }
 
-/// The fields of a JSON object, or of a form-encoded body that has the one field that matters.
+/// The fields of a JSON object, or of a form-encoded body that has the one field that matters. A form with a field that stands
+/// there twice is no answer (RFC 6749 section 3.2); the same in JSON is refused where the fields are read.
 fn fields_of(text: &[u8]) -> Option<(Map<String, Value>, Form)> {
     if let Ok(fields) = serde_json::from_slice(text) {
         return Some((fields, Form::Json));
     }
-    let fields: Map<String, Value> = form_urlencoded::parse(text)
-        .map(|(name, value)| (name.into_owned(), value.into_owned().into()))
-        .collect();
+    let mut fields = Map::new();
+    for (name, value) in form_urlencoded::parse(text) {
+        if fields
+            .insert(name.into_owned(), value.into_owned().into())
+            .is_some()
+        {
+            return None;
+        }
+    }
     let telling = fields.contains_key("access_token") || fields.contains_key("error");
     telling.then_some((fields, Form::UrlEncoded))
 }

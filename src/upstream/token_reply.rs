@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use domain::ScopeSet;
+use domain::{Said, ScopeSet};
 use oauth2::basic::BasicTokenType;
 use oauth2::{AccessToken, ErrorResponse, RefreshToken, Scope, TokenResponse};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -61,34 +61,44 @@ impl TokenReply {
         }
     }
 
-    /// `expires_in`: a number or a number as text. What is not above zero counts as absent.
-    pub(crate) fn life(&self) -> Option<Duration> {
+    /// `expires_in`: a number or a number as text. Zero is a token that has ended; less than zero is no life.
+    pub(crate) fn life(&self) -> Said<Duration> {
         let seconds = match &self.expires_in {
-            Value::Number(number) => number.as_f64()?,
-            Value::String(text) => text.trim().parse().ok()?,
-            _ => return None,
+            Value::Null => return Said::Nothing,
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
         };
-        (seconds >= 1.0).then(|| Duration::from_secs_f64(seconds.min(LONGEST_LIFE).floor()))
+        match seconds {
+            Some(seconds) if seconds >= 0.0 => {
+                Said::This(Duration::from_secs_f64(seconds.min(LONGEST_LIFE).floor()))
+            }
+            _ => Said::Unusable,
+        }
     }
 
-    /// `scope`: one text with spaces, commas or the provider's joiner, or a list of texts. Empty counts as absent; words that
-    /// are no scopes are left out, which can only make the grant smaller.
-    pub(crate) fn granted(&self, joiner: &str) -> Option<ScopeSet> {
+    /// `scope`: one text with spaces, commas or the provider's joiner, or a list of texts. Empty counts as absent. Words that
+    /// are no scopes are left out, which makes the grant smaller as long as one is left; without any, nothing is known of
+    /// what was granted.
+    pub(crate) fn granted(&self, joiner: &str) -> Said<ScopeSet> {
         let mut words: Vec<&str> = match &self.scope {
+            Value::Null => return Said::Nothing,
+            Value::String(text) if text.is_empty() => return Said::Nothing,
+            Value::Array(list) if list.is_empty() => return Said::Nothing,
             Value::String(text) => {
                 let joiner = joiner.chars().next().filter(|joiner| *joiner != ' ');
                 let joiner = joiner.unwrap_or(',');
                 text.split([' ', joiner]).collect()
             }
             Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
-            _ => return None,
+            _ => return Said::Unusable,
         };
         words.retain(|word| ScopeSet::new([*word]).is_ok());
         words.truncate(ScopeSet::MAX);
-        if words.is_empty() {
-            return None;
+        match ScopeSet::new(words) {
+            Ok(scopes) if !scopes.is_empty() => Said::This(scopes),
+            _ => Said::Unusable,
         }
-        ScopeSet::new(words).ok()
     }
 }
 
@@ -115,7 +125,10 @@ impl TokenResponse for TokenReply {
     }
 
     fn expires_in(&self) -> Option<Duration> {
-        self.life()
+        match self.life() {
+            Said::This(life) => Some(life),
+            Said::Nothing | Said::Unusable => None,
+        }
     }
 
     fn refresh_token(&self) -> Option<&RefreshToken> {
@@ -188,22 +201,28 @@ mod tests {
 
     #[test]
     fn a_life_is_read_however_it_is_written() {
-        for (written, seconds) in [
-            (json!(3600), Some(3600)),
-            (json!("3600"), Some(3600)),
-            (json!(3600.9), Some(3600)),
-            (json!(1e15), Some(315_360_000)),
-            (json!(0), None),
-            (json!(-5), None),
-            (json!(null), None),
-            (json!("soon"), None),
-            (json!("NaN"), None),
-            (json!([1]), None),
+        let this = |seconds| Said::This(Duration::from_secs(seconds));
+        for (written, expected) in [
+            (json!(3600), this(3600)),
+            (json!("3600"), this(3600)),
+            (json!(3600.9), this(3600)),
+            (json!(1e15), this(315_360_000)),
+            (json!("inf"), this(315_360_000)),
+            (json!(0), this(0)),
+            (json!("0"), this(0)),
+            (json!(0.5), this(0)),
+            (json!(null), Said::Nothing),
+            (json!(-5), Said::Unusable),
+            (json!(""), Said::Unusable),
+            (json!("soon"), Said::Unusable),
+            (json!("NaN"), Said::Unusable),
+            (json!([1]), Said::Unusable),
+            (json!(true), Said::Unusable),
         ] {
             let life = reply(&json!({ "expires_in": written })).life();
-            assert_eq!(life, seconds.map(Duration::from_secs), "{written}");
+            assert_eq!(life, expected, "{written}");
         }
-        assert_eq!(reply(&json!({})).life(), None);
+        assert_eq!(reply(&json!({})).life(), Said::Nothing);
     }
 
     #[test]
@@ -222,7 +241,7 @@ mod tests {
 
     #[test]
     fn scopes_come_in_three_forms_and_nothing_means_nothing_said() {
-        let both = ScopeSet::new(["a", "b"]).unwrap();
+        let both = Said::This(ScopeSet::new(["a", "b"]).unwrap());
         for (written, joiner) in [
             (json!("b a"), " "),
             (json!("a,b"), " "),
@@ -231,10 +250,24 @@ mod tests {
             (json!(["a", "b", "ä", 1]), " "),
         ] {
             let granted = reply(&json!({ "scope": written })).granted(joiner);
-            assert_eq!(granted.as_ref(), Some(&both), "{written}");
+            assert_eq!(granted, both, "{written}");
         }
-        for written in [json!(null), json!(""), json!([]), json!(1)] {
-            assert_eq!(reply(&json!({ "scope": written })).granted(" "), None);
+        for written in [json!(null), json!(""), json!([])] {
+            let granted = reply(&json!({ "scope": written })).granted(" ");
+            assert_eq!(granted, Said::Nothing, "{written}");
+        }
+        for written in [
+            json!(1),
+            json!(false),
+            json!({}),
+            json!(" "),
+            json!(","),
+            json!("ä"),
+            json!("\"all\""),
+            json!([1, null, ""]),
+        ] {
+            let granted = reply(&json!({ "scope": written })).granted(" ");
+            assert_eq!(granted, Said::Unusable, "{written}");
         }
     }
 
