@@ -48,8 +48,8 @@ impl SignatureAlgorithm {
 /// How an issuer's access tokens are recognised and judged.
 #[derive(Debug, Clone)]
 pub struct AccessTokenRules {
-    /// Whether `typ` must be `at+jwt` (RFC 9068 section 4). Where an issuer sets no such type, ID tokens are told apart by
-    /// their markers (`nonce`, `at_hash`, `c_hash`) and by their audience.
+    /// Whether `typ` must be `at+jwt` (RFC 9068 section 4). Where an issuer sets no such type, `JWT` or none will do as well,
+    /// and other tokens are told apart by their claims (`nonce`, `at_hash`, `events`, …) and by their audience.
     pub require_at_jwt: bool,
     /// Clock leeway for `exp`, `nbf` and `iat`; at most 60 s.
     pub leeway: Duration,

@@ -116,7 +116,8 @@ pub enum RegistryFault {
         /// The second.
         other: Box<str>,
     },
-    /// Two servers of one issuer have the same resource, so a token for one would be good for the other.
+    /// Two servers of one issuer, of one tenant or of two, have the same resource, so a token for one would be good for the
+    /// other.
     #[error(
         "servers `{one}` and `{other}` have the same issuer and resource; a token for one would be good for the other"
     )]
@@ -254,8 +255,8 @@ impl Registry {
         };
         let twin = self.servers.values().find(|twin| {
             twin.slug < server.slug
-                && twin.issuer == server.issuer
                 && twin.resource == server.resource
+                && self.same_issuer(&twin.issuer, &server.issuer)
         });
         if let Some(twin) = twin {
             faults.push(RegistryFault::SameResource {
@@ -293,6 +294,13 @@ impl Registry {
                 scope: scope.into(),
             }));
         }
+    }
+
+    /// Whether two declarations mean one issuer. Each tenant has a declaration of its own, but a token names its issuer by
+    /// the url alone.
+    fn same_issuer(&self, one: &IssuerSlug, other: &IssuerSlug) -> bool {
+        let url = |slug| self.issuers.get(slug).map(|issuer| &issuer.url);
+        one == other || url(one).is_some_and(|one| url(other) == Some(one))
     }
 
     /// The tenant of that name.

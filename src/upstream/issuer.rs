@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    ExpectedIssuer, IdTokenClaims, Issuer, LoginAnswer, LoginRefused, Server, SignatureAlgorithm,
-    SignedToken, SubjectRefused, Timestamp, VerifiedLogin, VerifiedSubject,
+    ExpectedIssuer, IdTokenClaims, Issuer, KnownIssuer, LoginAnswer, LoginRefused, Server,
+    SignatureAlgorithm, SignedToken, SubjectRefused, Timestamp, VerifiedLogin, VerifiedSubject,
 };
 use oauth2::{AuthorizationCode, PkceCodeVerifier, RedirectUrl, TokenUrl};
 use openidconnect::core::{CoreIdToken, CoreIdTokenVerifier, CoreJwsSigningAlgorithm};
@@ -102,7 +102,7 @@ impl Upstream {
     ) -> Result<ExpectedIssuer, LoginRefused> {
         let snapshot = self.issuer_snapshot(issuer, now).await?;
         Ok(ExpectedIssuer {
-            issuer: Some(issuer.url.clone()),
+            issuer: KnownIssuer::Named(issuer.url.clone()),
             required: snapshot.metadata.names_issuer,
         })
     }

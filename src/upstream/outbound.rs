@@ -18,6 +18,8 @@ use crate::resolver::{NameResolver, VettingResolver};
 
 /// Time to get a connection, with name resolution and TLS.
 const CONNECT: Duration = Duration::from_secs(3);
+/// Time from a connection to the head of the answer. A server that takes longer for a document is down for its callers.
+const HEAD: Duration = Duration::from_secs(5);
 /// Life of an idle connection. Short, because a request that meets a connection the other side has just closed looks like one
 /// whose answer was lost, which for a refresh is the worst of outcomes.
 const IDLE: Duration = Duration::from_secs(10);
@@ -64,6 +66,17 @@ impl CallKind {
         match self {
             Self::Token => budgets::TOKEN_CALL,
             Self::Document | Self::KeySet | Self::Account | Self::Revocation => budgets::SHORT_CALL,
+        }
+    }
+
+    /// Time until the head of the answer is there, with the time to connect. Token endpoints have their whole deadline for
+    /// it: giving up on one early can cost a refresh token that was just replaced.
+    const fn head_deadline(self) -> Duration {
+        match self {
+            Self::Token => self.deadline(),
+            Self::Document | Self::KeySet | Self::Account | Self::Revocation => {
+                CONNECT.saturating_add(HEAD)
+            }
         }
     }
 
@@ -207,13 +220,23 @@ impl Outbound {
             .headers(parts.headers)
             .body(body)
             .timeout(kind.deadline());
-        let mut answer = sent.send().await.map_err(|error| classify(&error))?;
+        let mut answer = head_within(kind.head_deadline(), sent.send()).await?;
         let body = read_body(&mut answer, kind.max_body()).await?;
         Ok(Answer {
             status: answer.status(),
             headers: std::mem::take(answer.headers_mut()),
             body,
         })
+    }
+}
+
+async fn head_within<T>(
+    limit: Duration,
+    head: impl Future<Output = Result<T, reqwest::Error>>,
+) -> Result<T, CallFailure> {
+    match tokio::time::timeout(limit, head).await {
+        Ok(head) => head.map_err(|error| classify(&error)),
+        Err(_) => Err(CallFailure::Timeout),
     }
 }
 
@@ -279,6 +302,23 @@ mod tests {
         }
         assert_eq!(names.0.load(Ordering::Relaxed), 3);
         assert_eq!(web.connections(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_head_that_does_not_come_is_a_timeout_and_only_token_endpoints_may_take_their_time() {
+        let never = std::future::pending::<Result<(), reqwest::Error>>();
+        let failure = head_within(Duration::ZERO, never).await.err();
+        assert_eq!(failure, Some(CallFailure::Timeout));
+        for kind in [
+            CallKind::Document,
+            CallKind::KeySet,
+            CallKind::Account,
+            CallKind::Revocation,
+        ] {
+            assert_eq!(kind.head_deadline(), Duration::from_secs(8), "{kind:?}");
+            assert!(kind.head_deadline() < kind.deadline());
+        }
+        assert_eq!(CallKind::Token.head_deadline(), Duration::from_secs(30));
     }
 
     #[tokio::test]

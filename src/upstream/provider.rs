@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    AccountSource, Clock, Endpoints, ExchangedTokens, ExpectedIssuer, Pkce, Provider, Returned,
-    SamePerson, ScopeSet, Timestamp, TokenAnswer,
+    AccountSource, Clock, Endpoints, ExchangedTokens, ExpectedIssuer, KnownIssuer, Pkce, Provider,
+    Returned, SamePerson, ScopeSet, Timestamp, TokenAnswer,
 };
 use oauth2::{
     AuthorizationCode, PkceCodeVerifier, RedirectUrl, RevocationUrl, StandardRevocableToken,
@@ -105,18 +105,22 @@ impl Upstream {
     ) -> Result<ExpectedIssuer, ProviderFailure> {
         match &provider.endpoints {
             Endpoints::Pinned {
+                authorization,
                 issuer,
                 iss_required,
                 ..
             } => Ok(ExpectedIssuer {
-                issuer: issuer.clone(),
+                issuer: match issuer {
+                    Some(issuer) => KnownIssuer::Named(issuer.clone()),
+                    None => KnownIssuer::At(authorization.clone()),
+                },
                 required: *iss_required,
             }),
             Endpoints::Discovered(issuer) => {
                 let of = Source::provider(provider, issuer);
                 let snapshot = self.snapshots().get(self.outbound(), &of, now).await?;
                 Ok(ExpectedIssuer {
-                    issuer: Some(issuer.clone()),
+                    issuer: KnownIssuer::Named(issuer.clone()),
                     required: snapshot.metadata.names_issuer,
                 })
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlowId, BrowserSession, CallbackAnswer,
-    CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
-    Principal, SamePerson, Timestamp, VerifiedLogin,
+    CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation,
+    LoginRefused, Principal, SamePerson, Timestamp, VerifiedLogin,
 };
 use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
 use storage::StoreError;

@@ -244,6 +244,7 @@ const fn subject_code(refused: SubjectRefused) -> &'static str {
         SubjectRefused::Audience => "audience",
         SubjectRefused::Time => "time",
         SubjectRefused::Subject => "subject",
+        SubjectRefused::Client => "client",
         SubjectRefused::Assertion => "assertion",
         SubjectRefused::KeysUnavailable => "keys-unavailable",
     }

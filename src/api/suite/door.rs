@@ -298,6 +298,7 @@ fn issuer() -> Issuer {
         slug: IssuerSlug::parse("corp").unwrap(),
         tenant: TenantSlug::parse("default").unwrap(),
         url: IssuerUrl::parse("https://id.corp.test").unwrap(),
+        endpoint_hosts: EndpointHosts::default(),
         client: OauthClient {
             id: "vault".into(),
             auth: ClientAuth::Public,

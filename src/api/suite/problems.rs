@@ -13,7 +13,7 @@ use crate::problem::{Kind, Problem};
 
 const SNAPSHOT: &str = include_str!("../snapshots/problems.txt");
 
-const REFUSALS: [fn() -> Refusal; 21] = [
+const REFUSALS: [fn() -> Refusal; 22] = [
     || Refusal::Caller,
     || Refusal::Subject(SubjectRefused::Malformed),
     || Refusal::Subject(SubjectRefused::Signature),
@@ -22,6 +22,7 @@ const REFUSALS: [fn() -> Refusal; 21] = [
     || Refusal::Subject(SubjectRefused::Audience),
     || Refusal::Subject(SubjectRefused::Time),
     || Refusal::Subject(SubjectRefused::Subject),
+    || Refusal::Subject(SubjectRefused::Client),
     || Refusal::Subject(SubjectRefused::Assertion),
     || Refusal::Subject(SubjectRefused::KeysUnavailable),
     || Refusal::NotPermitted(NotPermitted::Provider),

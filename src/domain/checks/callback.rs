@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use secret::AuthorizationCode;
+use url::Url;
 
 use crate::switch::{self, Check};
 use crate::{IssuerUrl, ProviderSlug, SamePerson, Timestamp};
@@ -174,23 +175,35 @@ impl SameBrowser {
     }
 }
 
+/// What we know of the issuer that a provider's callbacks name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KnownIssuer {
+    /// Its identifier.
+    Named(IssuerUrl),
+    /// Not its name; only where browsers are sent, its authorization endpoint.
+    At(Url),
+}
+
 /// Which issuer a provider's callbacks name (RFC 9207 section 2.4).
 #[derive(Debug, Clone)]
 pub struct ExpectedIssuer {
-    /// The provider's issuer, when we know it.
-    pub issuer: Option<IssuerUrl>,
+    /// The provider's issuer.
+    pub issuer: KnownIssuer,
     /// Whether a callback without `iss` is refused.
     pub required: bool,
 }
 
 impl ExpectedIssuer {
-    /// Whether the `iss` of a callback is the right one, compared as text after one decoding and never normalised.
+    /// Whether the `iss` of a callback is the right one, compared as text after one decoding and never normalised. Where the
+    /// name is not known, it must at least be of the origin that the browser was sent to.
     pub fn fits(&self, iss: Option<&str>) -> bool {
         match (iss, &self.issuer) {
-            (Some(iss), Some(expected)) => iss == expected.as_str(),
+            (Some(iss), KnownIssuer::Named(expected)) => iss == expected.as_str(),
             (None, _) => !self.required,
-            // An issuer that we know nothing about: there is nothing to compare with, and nothing to mix up by it.
-            (Some(_), None) => true,
+            // Nobody told us the name, but an answer of another origin is not from whom we asked: it was mixed up.
+            (Some(iss), KnownIssuer::At(endpoint)) => {
+                Url::parse(iss).is_ok_and(|iss| iss.origin() == endpoint.origin())
+            }
         }
     }
 }
@@ -298,6 +311,34 @@ mod tests {
         assert_eq!(refused("state=s").state.as_deref(), Some("s"));
         assert_eq!(refused("code=a").state, None);
         assert_eq!(refused("code[]=a&state[]=s").state, None);
+    }
+
+    #[test]
+    fn an_issuer_whose_name_is_not_known_is_still_not_another_one() {
+        let named = KnownIssuer::Named(IssuerUrl::parse("https://h.test/t1").unwrap());
+        let home = KnownIssuer::At(Url::parse("https://h.test/t1/authorize").unwrap());
+        for (iss, by_name, by_home) in [
+            (Some("https://h.test/t1"), true, true),
+            (Some("https://h.test"), false, true),
+            (Some("https://h.test:443/t1"), false, true),
+            (Some("https://x.test"), false, false),
+            (Some("http://h.test/t1"), false, false),
+            (Some("https://h.test:8443"), false, false),
+            (Some("https://h.test.x.test"), false, false),
+            (Some("https://h.test@x.test"), false, false),
+            (Some("h.test"), false, false),
+            (Some("data:,h.test"), false, false),
+            (Some("null"), false, false),
+            (None, true, true),
+        ] {
+            for (issuer, expected) in [(&named, by_name), (&home, by_home)] {
+                let rule = ExpectedIssuer {
+                    issuer: issuer.clone(),
+                    required: false,
+                };
+                assert_eq!(rule.fits(iss), expected, "{iss:?} {issuer:?}");
+            }
+        }
     }
 
     #[test]

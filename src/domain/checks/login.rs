@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use subtle::ConstantTimeEq as _;
 
+use super::times::numeric_date;
 use crate::switch::{self, Check};
 use crate::{Identity, Issuer, Subject, Timestamp};
 
@@ -160,17 +161,12 @@ impl VerifiedLogin {
 }
 
 fn acceptable(claims: &Map<String, Value>, issuer: &Issuer, now: Timestamp) -> bool {
-    let seconds = |name: &str| {
-        claims
-            .get(name)
-            .map(|value| value.as_i64().map(Timestamp::from_seconds))
-    };
     let future = |moment: Timestamp| moment > now.plus(VerifiedLogin::LEEWAY);
-    let iat_fits = matches!(seconds("iat"), Some(Some(iat))
+    let iat_fits = matches!(numeric_date(claims, "iat"), Ok(Some(iat))
         if !future(iat) && !iat.plus(VerifiedLogin::MAX_AGE).plus(VerifiedLogin::LEEWAY).passed(now));
-    let nbf_fits = match seconds("nbf") {
-        None => true,
-        Some(nbf) => nbf.is_some_and(|nbf| !future(nbf)),
+    let nbf_fits = match numeric_date(claims, "nbf") {
+        Ok(nbf) => nbf.is_none_or(|nbf| !future(nbf)),
+        Err(_) => false,
     };
     // With one audience `azp` may be absent; with more it must be there; when there it is ours.
     let audiences = match claims.get("aud") {
@@ -192,9 +188,7 @@ fn anew(claims: &Map<String, Value>, answer: &LoginAnswer, now: Timestamp) -> bo
     };
     let earliest = since.minus(VerifiedLogin::LEEWAY);
     let latest = now.plus(VerifiedLogin::LEEWAY);
-    let at = claims.get("auth_time").and_then(Value::as_i64);
-    at.map(Timestamp::from_seconds)
-        .is_some_and(|at| (earliest..=latest).contains(&at))
+    matches!(numeric_date(claims, "auth_time"), Ok(Some(at)) if (earliest..=latest).contains(&at))
 }
 
 fn bounded(text: &str) -> Box<str> {

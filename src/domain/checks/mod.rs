@@ -9,13 +9,14 @@ mod caller;
 mod login;
 mod state;
 mod subject;
+mod times;
 
 pub use browser::{
     BrowserSession, Confirmed, ConsentGiven, FormAction, FormProof, FormRefused, SamePerson, Tick,
     WrongPerson,
 };
 pub use callback::{
-    CallbackAnswer, CallbackParams, CallbackRefused, ExpectedIssuer, FlowEvidence,
+    CallbackAnswer, CallbackParams, CallbackRefused, ExpectedIssuer, FlowEvidence, KnownIssuer,
     ProviderCallback, ReturnRefused, Returned, SameBrowser,
 };
 pub use caller::{AuthenticatedServer, CallerRefused, CallerState, NotPermitted, Permitted};

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::times::{NoTime, numeric_date};
 use crate::switch::{self, Check};
 use crate::{Identity, Issuer, McpClient, Server, Subject, SubjectMode, Timestamp};
 
@@ -61,6 +62,9 @@ pub enum SubjectRefused {
     /// A subject claim is missing or no text.
     #[error("the token does not name a person")]
     Subject,
+    /// `client_id` or `azp` is no text.
+    #[error("the token names its client by something that is no text")]
+    Client,
     /// The server may not assert subjects, or asserted one that cannot be.
     #[error("this server may not name a subject without a token")]
     Assertion,
@@ -92,7 +96,7 @@ impl VerifiedSubject {
             Err(refused) => return Err(refused),
         };
         let subject = subject_of(&token.claims, &issuer.subject_claims)?;
-        let client = ["client_id", "azp"]
+        let client = CLIENT_CLAIMS
             .iter()
             .find_map(|name| token.claims.get(*name)?.as_str());
         Ok(Self {
@@ -164,6 +168,9 @@ struct Life {
     accepted_until: Timestamp,
 }
 
+/// Claims that name the client, the first that is there first.
+const CLIENT_CLAIMS: [&str; 2] = ["client_id", "azp"];
+
 fn identity(issuer: &Issuer, subject: Subject) -> Identity {
     Identity {
         tenant: issuer.tenant.clone(),
@@ -192,19 +199,48 @@ fn judge(
         return Err(SubjectRefused::Issuer);
     }
     check_audience(&token.claims, server, issuer)?;
+    check_client(&token.claims)?;
     check_times(&token.claims, issuer, now)
 }
 
+/// Claims of other kinds of token: ID tokens (OpenID Connect Core sections 2 and 3.3.2.11, FAPI 1.0 part 2), security events such
+/// as a logout (RFC 8417), and answers to an introspection (RFC 9701).
+const MARKS_OF_OTHERS: [&str; 6] = [
+    "nonce",
+    "at_hash",
+    "c_hash",
+    "s_hash",
+    "events",
+    "token_introspection",
+];
+
+/// Whether it can be an access token at all. Where the issuer gives its access tokens no type of their own, the plain type
+/// or none will do, and any other says that this is something else (RFC 8725 section 3.11).
 fn check_type(token: &SignedToken, issuer: &Issuer) -> Result<(), SubjectRefused> {
     let typ = token.typ.as_deref().map(str::to_ascii_lowercase);
-    let at_jwt = matches!(typ.as_deref(), Some("at+jwt" | "application/at+jwt"));
-    let id_token_marks = ["nonce", "at_hash", "c_hash"]
-        .iter()
-        .any(|mark| token.claims.contains_key(*mark));
-    if id_token_marks || (issuer.access_tokens.require_at_jwt && !at_jwt) {
+    let fits = match typ.as_deref() {
+        Some("at+jwt" | "application/at+jwt") => true,
+        None | Some("jwt") => !issuer.access_tokens.require_at_jwt,
+        Some(_) => false,
+    };
+    let of_others = (MARKS_OF_OTHERS.iter()).any(|mark| token.claims.contains_key(*mark));
+    if of_others || !fits {
         return Err(SubjectRefused::NotAnAccessToken);
     }
     Ok(())
+}
+
+/// Who the client is may be left open; something else than a text is not "left open".
+fn check_client(claims: &Map<String, Value>) -> Result<(), SubjectRefused> {
+    let texts = CLIENT_CLAIMS
+        .iter()
+        .filter_map(|name| claims.get(*name))
+        .all(Value::is_string);
+    if texts {
+        Ok(())
+    } else {
+        Err(SubjectRefused::Client)
+    }
 }
 
 fn check_audience(
@@ -229,6 +265,12 @@ fn check_audience(
     }
 }
 
+impl From<NoTime> for SubjectRefused {
+    fn from(_: NoTime) -> Self {
+        Self::Time
+    }
+}
+
 /// All three times: a wrong JSON type is an error, never "absent". Gives back how long the token is evidence.
 fn check_times(
     claims: &Map<String, Value>,
@@ -249,25 +291,4 @@ fn check_times(
         ends: exp,
         accepted_until,
     })
-}
-
-/// Reads a NumericDate (RFC 7519 section 2) in the years 1970 to 9999.
-fn numeric_date(
-    claims: &Map<String, Value>,
-    name: &str,
-) -> Result<Option<Timestamp>, SubjectRefused> {
-    const YEAR_10000: f64 = 253_402_300_800.0;
-    let Some(value) = claims.get(name) else {
-        return Ok(None);
-    };
-    let seconds = value
-        .as_f64()
-        .filter(|s| s.is_finite() && (0.0..YEAR_10000).contains(s))
-        .ok_or(SubjectRefused::Time)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the range above fits an i64 of milliseconds"
-    )]
-    let ms = (seconds * 1000.0) as i64;
-    Ok(Some(Timestamp::from_ms(ms)))
 }

@@ -370,7 +370,8 @@ async fn discovered_endpoints_come_from_the_issuers_own_metadata() {
         .expected_issuer(&stage.provider, NOW)
         .await
         .unwrap();
-    assert_eq!(expected.issuer.unwrap().as_str(), issuer);
+    let known = KnownIssuer::Named(IssuerUrl::parse(&issuer).unwrap());
+    assert_eq!(expected.issuer, known);
     assert!(expected.required);
     let request = AuthorizationRequest {
         state: "s",

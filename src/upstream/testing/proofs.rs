@@ -2,10 +2,12 @@
 
 use domain::{
     AccountAlias, Blob, BrowserSession, Digest, Elicitation, ElicitationId, ElicitationOwner,
-    ElicitationState, ExpectedIssuer, Identity, IssuerSlug, IssuerUrl, McpClient, ProviderCallback,
-    ProviderSlug, Pseudonym, Returned, SameBrowser, SamePerson, ScopeSet, ServerSlug, Subject,
-    TenantSlug,
+    ElicitationState, ExpectedIssuer, Identity, IssuerSlug, IssuerUrl, KnownIssuer, McpClient,
+    ProviderCallback, ProviderSlug, Pseudonym, Returned, SameBrowser, SamePerson, ScopeSet,
+    ServerSlug, Subject, TenantSlug,
 };
+
+use url::Url;
 
 use super::{NOW, after};
 
@@ -56,7 +58,7 @@ pub(crate) fn returned() -> Returned {
         flow: &slug,
         iss: None,
         expected: &ExpectedIssuer {
-            issuer: None,
+            issuer: KnownIssuer::At(Url::parse("https://as.test/a").unwrap()),
             required: false,
         },
         since: NOW,

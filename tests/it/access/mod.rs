@@ -20,7 +20,7 @@ mod repeats;
 pub(crate) mod rows;
 mod signatures;
 mod states;
-mod tokens;
+pub(crate) mod tokens;
 mod waiting;
 pub(crate) mod world;
 

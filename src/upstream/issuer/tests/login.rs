@@ -166,7 +166,7 @@ async fn the_callback_of_a_login_must_name_the_issuer_where_it_says_it_will() {
         .await
         .unwrap();
     assert!(rule.required);
-    assert_eq!(rule.issuer.as_ref(), Some(&stage.issuer.url));
+    assert_eq!(rule.issuer, KnownIssuer::Named(stage.issuer.url.clone()));
 }
 
 #[tokio::test]
@@ -200,4 +200,30 @@ async fn an_id_token_by_a_key_that_is_new_is_accepted() {
     stage.web.publish_keys(&[&next]);
     let token = next.sign(&json!({ "alg": "ES256", "kid": "k2" }), &stage.id_claims());
     assert!(stage.login(&token).await.is_ok());
+}
+
+#[tokio::test]
+async fn times_of_an_id_token_are_read_as_those_of_an_access_token() {
+    let stage = stage().await;
+    let header = json!({ "alg": "ES256", "kid": "k1" });
+    let at = f64::from(u32::try_from(NOW.as_seconds()).unwrap());
+    let mut claims = stage.id_claims();
+    for name in ["iat", "nbf", "auth_time"] {
+        claims[name] = json!(at + 0.25);
+    }
+    claims["exp"] = json!(at + 300.75);
+    let token = stage.key.sign(&header, &claims);
+    assert!(stage.login(&token).await.is_ok());
+    assert!(stage.finish_anew(Some(NOW)).await.is_ok());
+    for (name, value) in [
+        ("nbf", json!("soon")),
+        ("nbf", Value::Null),
+        ("iat", json!(-1)),
+        ("iat", json!(1e30)),
+    ] {
+        let mut wrong = claims.clone();
+        wrong[name] = value.clone();
+        let login = stage.login(&stage.key.sign(&header, &wrong)).await;
+        assert_eq!(login.err(), Some(LoginRefused::IdToken), "{name} {value}");
+    }
 }
