@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlowId, BrowserSession, CallbackAnswer,
-    CallbackParams, Digest, Elicitation, FormAction, FormProof, Issuer, LoginExpectation,
-    LoginRefused, Principal, SamePerson, Timestamp, VerifiedLogin,
+    AuditAbout, AuditAction, AuditClass, BrowserFlowId, BrowserSession, CallbackAnswer,
+    CallbackParams, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
+    Principal, SamePerson, Timestamp, VerifiedLogin,
 };
 use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
 use storage::StoreError;

@@ -48,8 +48,16 @@ impl Stage {
     async fn redeem_at(&self, now: Timestamp) -> Option<RefreshFailure> {
         let refresh = RefreshToken::new("the refresh token".into());
         let granted = scopes(&["read"]);
+        let endpoint = match self.upstream.token_endpoint(&self.provider, now).await {
+            Ok(endpoint) => endpoint,
+            Err(failure) => return Some(failure),
+        };
+        let what = Redemption {
+            refresh: &refresh,
+            granted: &granted,
+        };
         self.upstream
-            .redeem(&self.provider, &refresh, &granted, &At(now))
+            .redeem(&self.provider, &endpoint, what, &At(now))
             .await
             .err()
     }
