@@ -105,7 +105,7 @@ impl JanitorHandle {
 }
 
 /// Handles everything that is due, oldest first. What cannot be handled now stays in the index for the next sweep and does
-/// not hold up the rest.
+/// not hold up the rest; an entry that nobody can read stays for good, and is said each time.
 async fn sweep(core: &Core) -> Result<(), Refusal> {
     let mut after: Option<Vec<u8>> = None;
     let mut outcome = Ok(());
@@ -117,8 +117,11 @@ async fn sweep(core: &Core) -> Result<(), Refusal> {
             .await?;
         for row in &rows {
             let Some((at, due)) = Due::parse(&row.key) else {
-                tracing::error!("the expiry index has an entry that this program did not write");
-                return Err(Refusal::Internal);
+                tracing::error!(
+                    "the expiry index has an entry that this program did not write; it is passed over"
+                );
+                outcome = Err(Refusal::Internal);
+                continue;
             };
             if !at.passed(now) {
                 return outcome;

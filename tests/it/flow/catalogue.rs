@@ -1,5 +1,5 @@
-//! Every case of the lab's catalogue, walked at the provider and at the issuer: nothing falls over, and a fault that is
-//! dangerous connects nobody.
+//! Every case of the lab's catalogue, walked at the provider and at the issuer: nothing falls over, a fault that is dangerous
+//! connects nobody, and one that is not keeps nobody from connecting.
 
 use lab::Case;
 

@@ -4,7 +4,7 @@ use lab::{Misbehaviour, Reply};
 use reqwest::StatusCode;
 
 use super::{
-    CONSENT, FAILED, SIGN_IN, ask, come_back, is_gone, names_nobody, parameter, with_query,
+    CONSENT, FAILED, SIGN_IN, ask, come_back, entry, is_gone, names_nobody, parameter, with_query,
 };
 use crate::support::{Browser, Page, Setup, TestVault};
 
@@ -16,8 +16,12 @@ async fn try_login(vault: &TestVault, browser: &mut Browser, url: &str) -> Page 
     vault.at_lab(browser, at_issuer, "alice").await
 }
 
-/// The login did not work, and the page that says so names nobody.
-fn refused(vault: &TestVault, browser: &Browser, page: &Page, case: &str) {
+/// The login was refused for this reason, said on the page and in the audit log, and nobody is named.
+fn refused(vault: &TestVault, browser: &Browser, page: &Page, (case, code): (&str, &str)) {
+    assert!(page.body.contains(code), "{case}: no {code}: {}", page.body);
+    let last = entry(vault, "login_refused");
+    let outcome = code.strip_prefix("login-").unwrap();
+    assert_eq!(last["outcome"], outcome, "{case}");
     assert!(
         page.status.is_client_error() || page.status == 503 || page.status == 500,
         "{case}: {}",
@@ -51,13 +55,7 @@ async fn id_tokens_that_do_not_fit_make_no_session() {
         vault.issuer.misbehave(case.switches);
         let mut alice = Browser::new();
         let page = try_login(&vault, &mut alice, &asked.url).await;
-        refused(&vault, &alice, &page, &case.name);
-        assert!(
-            page.body.contains("login-id-token"),
-            "{}: {}",
-            case.name,
-            page.body
-        );
+        refused(&vault, &alice, &page, (&case.name, "login-id-token"));
     }
     assert!(vault.audited("login_refused", "id-token") >= 14);
     still_works(&vault, &asked.url).await;
@@ -93,6 +91,7 @@ async fn id_token_claims_beyond_the_catalogue() {
         ("nbf", "x".into()),
     ] {
         let text = format!("{name} = {value}");
+        vault.issuer.clear();
         let id_token = lab::JwtEdits::claim(name, value);
         vault.issuer.misbehave(Misbehaviour {
             id_token,
@@ -100,7 +99,8 @@ async fn id_token_claims_beyond_the_catalogue() {
         });
         let mut alice = Browser::new();
         let page = try_login(&vault, &mut alice, &asked.url).await;
-        refused(&vault, &alice, &page, &text);
+        refused(&vault, &alice, &page, (&text, "login-id-token"));
+        assert_eq!(vault.issuer.count("/token"), 1, "{text}");
     }
     still_works(&vault, &asked.url).await;
     vault.stop().await;
@@ -110,16 +110,16 @@ async fn id_token_claims_beyond_the_catalogue() {
 async fn answers_of_the_issuer_that_do_not_belong_to_the_login_are_refused() {
     let vault = TestVault::start().await;
     let asked = ask(&vault, "alice").await;
-    for case in [
-        "iss-wrong",
-        "iss-missing",
-        "iss-twice",
-        "state-missing",
-        "state-wrong",
-        "code-twice",
-        "denied",
-        "code-and-error",
-        "markup",
+    for (case, code) in [
+        ("iss-wrong", "login-wrong-answer"),
+        ("iss-missing", "login-wrong-answer"),
+        ("iss-twice", "login-wrong-answer"),
+        ("state-missing", "login-wrong-answer"),
+        ("state-wrong", "login-wrong-answer"),
+        ("code-twice", "login-wrong-answer"),
+        ("denied", "login-refused"),
+        ("code-and-error", "login-wrong-answer"),
+        ("markup", "login-refused"),
     ] {
         vault.issuer.clear();
         vault
@@ -127,7 +127,7 @@ async fn answers_of_the_issuer_that_do_not_belong_to_the_login_are_refused() {
             .misbehave(Misbehaviour::named(&format!("callback-{case}")).unwrap());
         let mut alice = Browser::new();
         let page = try_login(&vault, &mut alice, &asked.url).await;
-        refused(&vault, &alice, &page, case);
+        refused(&vault, &alice, &page, (case, code));
         assert!(!page.body.contains("script>alert"), "{case}");
         assert_eq!(vault.issuer.count("/token"), 0, "{case}");
     }
@@ -183,8 +183,7 @@ async fn an_issuer_that_cannot_answer_ends_the_login_and_not_the_request() {
             .misbehave(Misbehaviour::default().reply("/token", None, reply));
         let mut alice = Browser::new();
         let page = try_login(&vault, &mut alice, &asked.url).await;
-        refused(&vault, &alice, &page, code);
-        assert!(page.body.contains(code), "{code}: {}", page.body);
+        refused(&vault, &alice, &page, (code, code));
     }
     still_works(&vault, &asked.url).await;
     vault.stop().await;
@@ -224,13 +223,22 @@ async fn nobody_is_signed_in_as_somebody_else_by_a_foreign_answer() {
     // A browser that started nothing.
     let mut stranger = Browser::new();
     let page = come_back(&mut stranger, &attack).await;
-    refused(&vault, &stranger, &page, "not started");
-    assert!(page.body.contains("login-not-started-here"));
+    refused(
+        &vault,
+        &stranger,
+        &page,
+        ("not started", "login-not-started-here"),
+    );
     // A browser that started its own login.
     let mut bob = Browser::new();
     let honest = to_answer(&vault, &mut bob, &bobs.url, "bob").await;
     let page = come_back(&mut bob, &attack).await;
-    refused(&vault, &bob, &page, "another's answer");
+    refused(
+        &vault,
+        &bob,
+        &page,
+        ("another's answer", "login-wrong-answer"),
+    );
     let mixed = with_query(
         &honest,
         &[
@@ -240,7 +248,12 @@ async fn nobody_is_signed_in_as_somebody_else_by_a_foreign_answer() {
         ],
     );
     let page = come_back(&mut bob, &mixed).await;
-    refused(&vault, &bob, &page, "another's state");
+    refused(
+        &vault,
+        &bob,
+        &page,
+        ("another's state", "login-wrong-answer"),
+    );
     assert_eq!(vault.issuer.count("/token"), 0);
     assert_eq!(vault.audited("login_refused", "wrong-answer"), 2);
     // None of this has ended Bob's own login, which counts once.
@@ -254,7 +267,8 @@ async fn nobody_is_signed_in_as_somebody_else_by_a_foreign_answer() {
 async fn an_answer_with_another_code_is_refused_by_pkce_and_nonce() {
     let vault = TestVault::start().await;
     let asked = ask(&vault, "alice").await;
-    for ignore_pkce in [false, true] {
+    // The issuer refuses by PKCE; where it does not look at that, the nonce of the ID token is another.
+    for (ignore_pkce, code) in [(false, "login-refused"), (true, "login-id-token")] {
         let mut mallory = Browser::new();
         let theirs = to_answer(&vault, &mut mallory, &asked.url, "bob").await;
         let mut alice = Browser::new();
@@ -272,7 +286,7 @@ async fn an_answer_with_another_code_is_refused_by_pkce_and_nonce() {
             ],
         );
         let page = come_back(&mut alice, &injected).await;
-        refused(&vault, &alice, &page, "injected code");
+        refused(&vault, &alice, &page, ("injected code", code));
         vault.issuer.behave();
     }
     vault.stop().await;
@@ -290,7 +304,7 @@ async fn a_login_that_takes_longer_than_ten_minutes_is_too_late() {
     let answer = to_answer(&vault, &mut alice, &asked.url, "alice").await;
     vault.clock.move_s(10 * 60 + 1);
     let page = come_back(&mut alice, &answer).await;
-    refused(&vault, &alice, &page, "late");
+    refused(&vault, &alice, &page, ("late", "login-not-started-here"));
     assert_eq!(vault.issuer.count("/token"), 0);
     // In time at the second try.
     let mut alice = Browser::new();
@@ -320,12 +334,12 @@ async fn a_login_for_a_request_that_has_ended_meanwhile_leads_nowhere() {
 
 #[actix_web::test]
 async fn an_issuer_whose_metadata_or_keys_are_wrong_signs_nobody_in() {
-    for case in [
-        "metadata-issuer-wrong",
-        "metadata-inner-address",
-        "jwks-empty",
-        "jwks-huge",
-        "jwks-503",
+    for (case, code) in [
+        ("metadata-issuer-wrong", "login-misconfigured"),
+        ("metadata-inner-address", "login-misconfigured"),
+        ("jwks-empty", "login-id-token"),
+        ("jwks-huge", "login-unreachable"),
+        ("jwks-503", "login-unreachable"),
     ] {
         let vault = TestVault::start().await;
         // The link is asked for while all is well; then the keys change, so that they have to be fetched again.
@@ -339,7 +353,7 @@ async fn an_issuer_whose_metadata_or_keys_are_wrong_signs_nobody_in() {
         if page.form("/authorize/account").is_some() {
             page = vault.at_lab(&mut alice, page, "alice").await;
         }
-        refused(&vault, &alice, &page, case);
+        refused(&vault, &alice, &page, (case, code));
         assert_ne!(page.status, StatusCode::OK, "{case}");
         vault.stop().await;
     }

@@ -3,6 +3,7 @@
 mod answers;
 mod cookies;
 mod flows_end;
+mod janitor;
 mod keys;
 mod logins;
 mod looks;
