@@ -3,6 +3,7 @@
 mod answers;
 mod cookies;
 mod flows_end;
+mod issuers;
 mod janitor;
 mod keys;
 mod logins;
