@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use crate::audit::AuditLog;
+use crate::desk::Desks;
 use crate::doors::{Ctx, Refusal};
 use crate::polls::Polls;
 use crate::rows::Changes;
@@ -26,6 +27,8 @@ pub(crate) struct Core {
     pub(crate) keyring: Arc<crypto::Keyring>,
     /// The only way out.
     pub(crate) upstream: upstream::Upstream,
+    /// Leave to take it.
+    pub(crate) desks: Desks,
     /// Time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Randomness.

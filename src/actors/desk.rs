@@ -24,6 +24,7 @@ pub(crate) struct Permit {
 /// Permits of one provider.
 pub(crate) struct ProviderDesk {
     permits: Arc<Semaphore>,
+    revocations: Arc<Semaphore>,
 }
 
 /// Permits of one issuer's logins.
@@ -44,11 +45,24 @@ impl Actor for LoginDesk {
 #[rtype(result = "Option<Permit>")]
 struct Admit;
 
+/// Asks for a permit to revoke.
+#[derive(Message)]
+#[rtype(result = "Option<Permit>")]
+struct AdmitRevocation;
+
 impl Handler<Admit> for ProviderDesk {
     type Result = ResponseFuture<Option<Permit>>;
 
     fn handle(&mut self, _: Admit, _: &mut Self::Context) -> Self::Result {
         permit(&self.permits)
+    }
+}
+
+impl Handler<AdmitRevocation> for ProviderDesk {
+    type Result = ResponseFuture<Option<Permit>>;
+
+    fn handle(&mut self, _: AdmitRevocation, _: &mut Self::Context) -> Self::Result {
+        permit(&self.revocations)
     }
 }
 
@@ -83,7 +97,8 @@ impl Desks {
     pub(crate) fn start(stage: &Stage, registry: &Registry) -> Self {
         let providers = registry.providers().map(|provider| {
             let make = || ProviderDesk {
-                permits: Arc::new(Semaphore::new(CALLS)),
+                permits: Arc::new(Semaphore::new(CALLS - REVOCATIONS)),
+                revocations: Arc::new(Semaphore::new(REVOCATIONS)),
             };
             (
                 provider.slug.clone(),
@@ -114,6 +129,16 @@ impl Desks {
         desk.ask(Admit, PATIENCE).await?.ok_or(BUSY)
     }
 
+    /// Leave to revoke at a provider. These permits are kept apart: a flow that holds one to exchange or refresh may have to
+    /// revoke what it got, and must not wait for others like itself.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] when none is free for [`PATIENCE`].
+    pub(crate) async fn revocation(&self, provider: &ProviderSlug) -> Result<Permit, Refusal> {
+        let desk = self.providers.get(provider).ok_or(Refusal::Internal)?;
+        desk.ask(AdmitRevocation, PATIENCE).await?.ok_or(BUSY)
+    }
+
     /// Leave to call an issuer for a login.
     ///
     /// # Errors
@@ -129,7 +154,33 @@ const BUSY: Refusal = Refusal::Busy {
 };
 /// Calls to one service under way at one time.
 const CALLS: usize = 20;
+/// How many of a provider's may be revocations; no other calls are taken from these.
+const REVOCATIONS: usize = 4;
 /// Flows that wait for a permit of one service.
 const WAITING: usize = 256;
 /// How long a flow waits for a permit.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[actix::test]
+    async fn a_provider_whose_calls_are_all_taken_can_still_be_told_to_revoke() {
+        let desk = ProviderDesk {
+            permits: Arc::new(Semaphore::new(1)),
+            revocations: Arc::new(Semaphore::new(1)),
+        }
+        .start();
+        let call = desk.send(Admit).await.unwrap();
+        let revocation = desk.send(AdmitRevocation).await.unwrap();
+        assert!(call.is_some() && revocation.is_some());
+        // The next of each kind waits for its own kind.
+        let mut next = Box::pin(desk.send(AdmitRevocation));
+        let waits = tokio::time::timeout(Duration::ZERO, &mut next).await;
+        assert!(waits.is_err());
+        drop(revocation);
+        assert!(next.await.unwrap().is_some());
+        drop(call);
+    }
+}

@@ -94,8 +94,10 @@ impl Vault {
         let audit = AuditLog::open(&parts.audit_dir, Arc::clone(&parts.clock), shards.clone())?;
         let mut holder = [0; 16];
         parts.entropy.fill(&mut holder);
+        let desk_handles = Desks::start(&desks, &parts.registry);
         let core = Arc::new(Core {
             vault: parts.vault,
+            desks: desk_handles.clone(),
             registry: parts.registry,
             store: parts.store,
             keyring: parts.keyring,
@@ -109,7 +111,6 @@ impl Vault {
             public_url: parts.public_url,
             holder: Holder(holder),
         });
-        let desk_handles = Desks::start(&desks, &core.registry);
         let refresher = Refresher::new(Arc::clone(&core), desk_handles.clone());
         Ok(Self {
             grants: Grants::start(&shards, &refresher),

@@ -89,6 +89,10 @@ pub(crate) async fn tell(
             return ProviderRevocation::Failed;
         }
     }
+    let Ok(_permit) = core.desks.revocation(&provider.slug).await else {
+        tracing::warn!(provider.id = %provider.slug, "too many revocations are under way at this provider; it is not told");
+        return ProviderRevocation::Failed;
+    };
     match core
         .upstream
         .revoke(provider, token.as_request(), core.now())

@@ -23,12 +23,13 @@ use Outcome::{Fails, Gone, On};
 /// shown to the person before the yes, and the many forms of a good answer, are fine.
 fn at_provider(case: &str) -> Outcome {
     match case {
-        "callback-denied" | "callback-markup" => Fails("provider-refused"),
         "callback-state-missing" | "callback-state-wrong" => Gone,
         "callback-form-post" => Fails("method-not-allowed"),
-        "token-error-200" | "token-invalid-grant-once" | "token-markup" => {
-            Fails("provider-refused")
-        }
+        "callback-denied"
+        | "callback-markup"
+        | "token-error-200"
+        | "token-invalid-grant-once"
+        | "token-markup" => Fails("provider-refused"),
         "token-503-once" | "token-lost-once" | "token-502-after-acting-once" => {
             Fails("provider-unreachable")
         }
@@ -42,9 +43,10 @@ fn at_provider(case: &str) -> Outcome {
 /// not used; while metadata or keys cannot be used, those of ten minutes ago serve.
 fn at_issuer(case: &str) -> Outcome {
     match case {
-        "callback-denied" | "callback-markup" => Fails("login-refused"),
+        "callback-denied" | "callback-markup" | "token-invalid-grant-once" => {
+            Fails("login-refused")
+        }
         "callback-form-post" => Fails("method-not-allowed"),
-        "token-invalid-grant-once" => Fails("login-refused"),
         "token-error-200" | "token-markup" => Fails("login-misconfigured"),
         "token-503-once" | "token-lost-once" | "token-502-after-acting-once" => {
             Fails("login-unreachable")
