@@ -1,4 +1,5 @@
-//! Every problem of the api and admin listeners: status, slug, title, and what happened with what to do next.
+//! Every problem of the api and admin listeners: status, slug, title, and what happened with what to do next. The connect
+//! listener shows the same words to people, at the address that is the problem's type.
 
 macro_rules! kinds {
     ($($name:ident = $status:literal $slug:literal, $title:literal, $detail:literal;)+) => {
@@ -10,8 +11,7 @@ macro_rules! kinds {
         )+}
 
         impl Kind {
-            /// Every kind, for tables in tests.
-            #[cfg(test)]
+            /// Every kind.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),+];
 
             /// Status, slug, title and detail.
@@ -19,6 +19,11 @@ macro_rules! kinds {
                 match self {$(
                     Self::$name => ($status, $slug, $title, $detail),
                 )+}
+            }
+
+            /// The kind with this slug.
+            pub(crate) fn of_slug(slug: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.facts().1 == slug)
             }
         }
     };

@@ -12,6 +12,7 @@ mod body;
 pub mod browser;
 mod crowd;
 mod fields;
+mod guard;
 mod headers;
 mod json;
 mod kind;

@@ -6,7 +6,6 @@
 //! a caller.
 
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -14,11 +13,11 @@ use actix_web::http::{Method, StatusCode, header};
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{Handler, HttpRequest, HttpResponse};
 use actors::doors::Ctx;
-use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::guard::{REQUEST, guarded};
 use crate::problem::{Fault, Kind, Place, Problem};
 use crate::{body, headers, json};
 
@@ -152,11 +151,8 @@ async fn enter<L: Listener>(
     payload: Payload,
 ) -> HttpResponse {
     let ctx = listener.begin();
-    let served = AssertUnwindSafe(serve(listener, found, (ctx, request), payload));
-    let served = served
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| Err(Kind::Internal.into()));
+    let served = guarded(serve(listener, found, (ctx, request), payload)).await;
+    let served = served.unwrap_or_else(|| Err(Kind::Internal.into()));
     log(ctx, request, &served);
     let mut response =
         served.unwrap_or_else(|problem| problem.respond(listener.public(), ctx.request));
@@ -215,7 +211,7 @@ fn log(ctx: Ctx, request: &HttpRequest, served: &Result<HttpResponse, Problem>) 
     match served {
         Ok(response) => {
             let status = response.status().as_u16();
-            tracing::info!(request.id = %ctx.request, method, route, status, "answered");
+            tracing::info!({ REQUEST } = %ctx.request, method, route, status, "answered");
         }
         Err(Problem {
             kind,
@@ -224,15 +220,15 @@ fn log(ctx: Ctx, request: &HttpRequest, served: &Result<HttpResponse, Problem>) 
         }) => {
             let (status, problem, ..) = kind.facts();
             // The operator revokes the key with this id; where it was, others may have read it.
-            tracing::warn!(request.id = %ctx.request, method, route, status, problem, %key, "refused");
+            tracing::warn!({ REQUEST } = %ctx.request, method, route, status, problem, %key, "refused");
         }
         Err(problem) => {
             let status = problem.kind.facts().0;
             let problem = problem.code();
             if matches!(problem, "internal" | "unavailable") {
-                tracing::warn!(request.id = %ctx.request, method, route, status, problem, "refused");
+                tracing::warn!({ REQUEST } = %ctx.request, method, route, status, problem, "refused");
             } else {
-                tracing::info!(request.id = %ctx.request, method, route, status, problem, "refused");
+                tracing::info!({ REQUEST } = %ctx.request, method, route, status, problem, "refused");
             }
         }
     }

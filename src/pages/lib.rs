@@ -23,6 +23,6 @@ pub use page::{Page, render};
 pub use views::{
     Address, ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, Deed,
     DevHomeView, DevPlace, DoneView, Earlier, ErrorView, Exact, ExpiredView, Form, Language,
-    LeavingView, MismatchView, Person, Provider, Quote, Scope, Server, SignInView, SignOut,
-    SignedOutView, SigningInView, Wording,
+    LeavingView, MismatchView, Person, ProblemView, Provider, Quote, Scope, Server, SignInView,
+    SignOut, SignedOutView, SigningInView, Wording,
 };

@@ -7,8 +7,8 @@ use crate::{
     strings::Strings,
     views::{
         ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, DevHomeView,
-        DoneView, Earlier, ErrorView, ExpiredView, LeavingView, MismatchView, SignInView,
-        SignedOutView, SigningInView,
+        DoneView, Earlier, ErrorView, ExpiredView, LeavingView, MismatchView, ProblemView,
+        SignInView, SignedOutView, SigningInView,
     },
     words::Words,
 };
@@ -86,6 +86,7 @@ pages! {
     ExpiredView as ExpiredPage from "expired.html";
     DoneView as DonePage from "done.html";
     ErrorView as ErrorPage from "error.html";
+    ProblemView as ProblemPage from "problem.html";
     SignedOutView as SignedOutPage from "signed_out.html";
     DevHomeView as DevHomePage from "dev_home.html";
 }
@@ -202,6 +203,12 @@ impl Worded for DoneView {
 impl Worded for ErrorView {
     fn heading(&self, s: &'static Strings) -> &'static str {
         s.error_h
+    }
+}
+
+impl Worded for ProblemView {
+    fn heading(&self, _: &'static Strings) -> &'static str {
+        self.title
     }
 }
 

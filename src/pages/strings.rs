@@ -47,6 +47,7 @@ strings! {
     done_h done_lead done_account done_server done_you
     error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_crowded error_form
     error_generic error_safe error_safe_step error_do error_do_ask error_do_crowded error_code error_again error_stop
+    problem_for problem_status
     signedout_h signedout_lead signedout_next
     dev_h dev_lead dev_places dev_next
 }

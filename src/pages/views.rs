@@ -3,7 +3,7 @@
 
 mod error;
 
-pub use error::{Cause, ErrorView};
+pub use error::{Cause, ErrorView, ProblemView};
 
 use crate::href::Href;
 

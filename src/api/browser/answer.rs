@@ -12,6 +12,7 @@ use pages::{ArrivalView, Cause, ErrorView, ExpiredView, Href, Page};
 use super::App;
 use super::cookies::Jar;
 use super::metadata::{Came, Metadata};
+use crate::guard::REQUEST;
 
 /// An answer, or an answer that ends the request early.
 pub(crate) type Outcome = Result<HttpResponse, Early>;
@@ -144,7 +145,7 @@ impl<'a> Visit<'a> {
 
     /// Something that must not happen happened.
     pub(crate) fn internal(&self, what: &'static str) -> HttpResponse {
-        tracing::error!(request = %self.ctx.request, what, "the connect listener failed");
+        tracing::error!({ REQUEST } = %self.ctx.request, what, "the connect listener failed");
         self.error(
             StatusCode::INTERNAL_SERVER_ERROR,
             Cause::Generic,

@@ -13,6 +13,7 @@ use super::App;
 use super::answer::Visit;
 use super::hardening::harden;
 use super::metadata::looks_ahead;
+use crate::guard::REQUEST;
 use crate::headers::misplaced_key;
 use crate::limits::{MAX_HEAD, MAX_HEADERS, MAX_URL};
 
@@ -39,7 +40,8 @@ pub(crate) async fn pass<B: MessageBody + 'static>(
     log(&response, ctx);
     if let Some(key) = misplaced_key(response.request()) {
         // No page here takes a key, so the request is answered as it is; but the operator revokes this one.
-        tracing::warn!(listener = "connect", %key, "a server key was shown to the connect listener");
+        let request = ctx.map(|ctx| tracing::field::display(ctx.request));
+        tracing::warn!(listener = "connect", { REQUEST } = request, %key, "a server key was shown to the connect listener");
     }
     Ok(response)
 }
@@ -139,7 +141,7 @@ fn log(response: &ServiceResponse<BoxBody>, ctx: Option<Ctx>) {
             route.as_str()
         },
         status = response.status().as_u16(),
-        request = ctx.map(|ctx| tracing::field::display(ctx.request)),
+        { REQUEST } = ctx.map(|ctx| tracing::field::display(ctx.request)),
         "answered"
     );
 }

@@ -1,13 +1,15 @@
-//! What is the same for everybody: stylesheet and icons, robots, health, and the answer to unknown addresses.
+//! What is the same for everybody: stylesheet and icons, what problems mean, robots, health, and the answer to unknown
+//! addresses.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pages::Cause;
+use pages::{Cause, ProblemView};
 
 use super::App;
-use super::answer::Visit;
+use super::answer::{Early, Outcome, Visit};
 use super::hardening::harden;
+use crate::kind::Kind;
 
 /// A file under a name that carries the hash of its bytes; it may be kept for good.
 pub(crate) async fn asset(request: HttpRequest, app: web::Data<App>) -> HttpResponse {
@@ -25,6 +27,24 @@ pub(crate) async fn asset(request: HttpRequest, app: web::Data<App>) -> HttpResp
         .content_type(asset.content_type)
         .insert_header((header::CACHE_CONTROL, "public, max-age=31536000, immutable"))
         .body(asset.bytes.as_slice())
+}
+
+/// What a problem of the other listeners means: their documents name this address as their type.
+pub(crate) async fn problem(request: HttpRequest, app: web::Data<App>) -> HttpResponse {
+    explain(&Visit::of(&request, &app)).unwrap_or_else(Early::answer)
+}
+
+fn explain(visit: &Visit<'_>) -> Outcome {
+    visit.check_page()?;
+    let kind = Kind::of_slug(visit.part("code")).ok_or_else(|| visit.gone())?;
+    let (status, code, title, detail) = kind.facts();
+    let view = ProblemView {
+        title,
+        detail,
+        code,
+        status: status.into(),
+    };
+    Ok(visit.page(HttpResponse::Ok(), &view))
 }
 
 /// Nothing here is for search engines.

@@ -1,6 +1,7 @@
 //! The connect listener: what a person's browser may ask, and the pages it gets.
 //!
-//! Every request passes one entrance (`entrance.rs`): authority, size, HEAD and prefetch, response headers, access log. Then
+//! Every request passes one entrance (`entrance.rs`): authority, size, HEAD and prefetch, response headers, access log; a
+//! panic behind it is one failed request (`guarded.rs`). Then
 //! Fetch Metadata and the address are judged, cookies and forms are read strictly, and the [`BrowserDoor`] decides; here
 //! its answers only become pages. Nothing that came with a request is ever written into an answer.
 
@@ -10,6 +11,7 @@ mod cookies;
 mod entrance;
 mod fixed;
 mod forms;
+mod guarded;
 mod hardening;
 mod metadata;
 mod query;
@@ -25,6 +27,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, web};
 use actors::doors::BrowserDoor;
 
+use guarded::Guarded;
 pub use settings::{BadConnectSettings, ConnectSettings, LeavingPage};
 
 /// What every handler of this listener has.
@@ -47,12 +50,12 @@ pub fn connect_app(
         let scope = web::scope("")
             .app_data(app.clone())
             .configure(routes)
-            .default_service(web::to(fixed::unknown))
+            .default_service(web::to(Guarded(fixed::unknown)))
             .wrap(entrance);
         config.service(scope);
         config
             .app_data(app)
-            .default_service(web::to(fixed::no_path));
+            .default_service(web::to(Guarded(fixed::no_path)));
     }
 }
 
@@ -70,6 +73,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(post("/f/{flow}/decline", walk::decline))
         .service(post("/f/{flow}/again", walk::again))
         .service(post("/session/end", walk::sign_out))
+        .service(get("/problems/{code}", fixed::problem))
         .service(get("/assets/{file}", fixed::asset))
         .service(get("/robots.txt", fixed::robots))
         .service(get("/favicon.ico", fixed::favicon))
@@ -87,8 +91,8 @@ where
         not_allowed(&request, &app, "GET, HEAD")
     };
     web::resource(path)
-        .get(handler)
-        .default_service(web::to(other))
+        .get(Guarded(handler))
+        .default_service(web::to(Guarded(other)))
 }
 
 /// POST and nothing else.
@@ -102,8 +106,8 @@ where
         not_allowed(&request, &app, "POST")
     };
     web::resource(path)
-        .post(handler)
-        .default_service(web::to(other))
+        .post(Guarded(handler))
+        .default_service(web::to(Guarded(other)))
 }
 
 fn not_allowed(request: &HttpRequest, app: &App, allow: &'static str) -> HttpResponse {

@@ -133,6 +133,9 @@ pub(super) static EN: Strings = Strings {
     error_again: "Try again",
     error_stop: "Stop here",
 
+    problem_for: "This page explains an answer of this vault to people who build or run servers that use it. It says nothing about you, and there is nothing to do here.",
+    problem_status: "Status {n}",
+
     signedout_h: "You are signed out here",
     signedout_lead: "This request has ended. Nothing was shared and nothing was changed.",
     signedout_next: "You may still be signed in where you gave your password. Sign out there too if others use this device.",

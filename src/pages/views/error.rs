@@ -44,6 +44,19 @@ pub struct ErrorView {
     pub stop: Option<Form>,
 }
 
+/// What a problem document of the api and admin listeners means: its `type` leads here. All texts are ours, from one table.
+#[derive(Debug, Clone, Copy)]
+pub struct ProblemView {
+    /// Short title.
+    pub title: &'static str,
+    /// What happened and what to do.
+    pub detail: &'static str,
+    /// Stable code.
+    pub code: &'static str,
+    /// Status that it comes with.
+    pub status: u32,
+}
+
 impl ErrorView {
     /// Whether something may have been done before, so that only this step is known to have changed nothing.
     pub(crate) fn may_have_gone_on(&self) -> bool {

@@ -94,3 +94,16 @@ async fn a_look_at_anothers_grant_is_in_the_log() {
     assert_eq!(vault.s1.ensure(&vault.token("alice")).await.status, 200);
     world.stop().await;
 }
+
+#[actix_web::test]
+async fn the_type_of_a_problem_can_be_opened_and_says_the_same() {
+    let vault = TestVault::start().await;
+    let answer = send(&vault, Method::GET, "/v1/grants", &[], None).await;
+    assert_eq!(problem(&answer), "unauthenticated");
+    let page = Browser::new().open(answer.text("/type")).await;
+    assert_eq!(
+        (page.status.as_u16(), page.h1()),
+        (200, answer.text("/title").into())
+    );
+    vault.stop().await;
+}

@@ -6,7 +6,7 @@ use actix_web::http::Method;
 use actix_web::test::TestRequest;
 use url::Url;
 
-use super::script::Script;
+use super::script::{Script, set};
 use super::{ConnectSettings, FLOW, Got, WORD, ask, ask_with, click, form};
 
 /// Security.md 5.2, written out once more: a change in the code has to be made here too.
@@ -63,7 +63,7 @@ async fn every_route_carries_the_whole_set_and_nothing_else() {
     let provider = "0; url=https://github.example/login/authorize?state=s&x=%27%22";
     let issuer = "0; url=https://login.northwind.example/authorize?state=s";
     let (none, same) = ("no-referrer", "same-origin");
-    let cases: [Case<'_>; 12] = [
+    let cases: [Case<'_>; 13] = [
         (
             click(&format!("/c/{WORD}"), "cross-site"),
             none,
@@ -113,6 +113,7 @@ async fn every_route_carries_the_whole_set_and_nothing_else() {
             200,
             &[("content-type", "text/css; charset=utf-8"), FOREVER],
         ),
+        (click("/problems/busy", "cross-site"), same, 200, &[HTML]),
         (click("/robots.txt", "none"), same, 200, &[TEXT]),
         (click("/healthz", "none"), same, 200, &[TEXT]),
         (click("/favicon.ico", "same-origin"), same, 404, &[]),
@@ -178,6 +179,30 @@ async fn refusals_carry_it_too() {
     .await;
     assert_eq!(got.status.as_u16(), 421);
     assert_exact("wrong host", &got, same, &[HTML]);
+}
+
+#[actix_web::test]
+async fn a_panic_behind_a_page_is_one_failed_request_with_all_headers() {
+    let script = Script::well();
+    set(&script.shows, || panic!("canary"));
+    set(&script.takes, || panic!("canary"));
+    let page = format!("/f/{FLOW}");
+    for request in [
+        click(&page, "same-origin"),
+        form(&format!("{page}/consent"), "csrf=a&agree=yes"),
+    ] {
+        let got = ask(&script, request).await;
+        assert_eq!(got.status.as_u16(), 500);
+        assert!(got.body.contains("This did not work") && got.body.contains("internal"));
+        assert!(!got.body.contains("canary"));
+        assert_exact("after a panic", &got, "same-origin", &[HTML]);
+    }
+    let lines = super::log::lines();
+    let answered = "status=500 request.id=rq_07070707070707070707070707070707";
+    assert_eq!(
+        lines.iter().filter(|line| line.contains(answered)).count(),
+        2
+    );
 }
 
 #[actix_web::test]

@@ -26,6 +26,11 @@ pub(super) fn listen() {
     ONCE.call_once(|| tracing::subscriber::set_global_default(Lines).expect("the only subscriber"));
 }
 
+/// What was logged on this thread so far.
+pub(super) fn lines() -> Vec<String> {
+    LINES.with_borrow(Vec::clone)
+}
+
 struct Line(String);
 
 impl Visit for Line {
@@ -64,7 +69,7 @@ async fn a_key_that_is_shown_here_is_reported_by_its_public_id() {
     let key = secret::ServerKeyText::generate(secret::KeyClass::Server, &secret::OsEntropy);
     let path = format!("/f/{FLOW}?key={}", key.as_str());
     ask(&script, click(&path, "none")).await;
-    let lines = LINES.with_borrow(Vec::clone);
+    let lines = lines();
     let told = format!("key={} ", key.id());
     assert!(lines.iter().any(|line| line.contains(&told)), "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains(key.as_str())));
@@ -85,8 +90,8 @@ async fn a_line_names_the_route_and_never_the_address() {
     ] {
         ask(&script, request).await;
     }
-    let lines = LINES.with_borrow(Vec::clone);
-    let request = "request=rq_07070707070707070707070707070707";
+    let lines = lines();
+    let request = "request.id=rq_07070707070707070707070707070707";
     let wanted = [
         format!(
             "message=answered listener=\"connect\" method=\"GET\" route=\"/c/{{ticket}}\" status=200 {request} "

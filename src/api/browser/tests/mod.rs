@@ -7,6 +7,7 @@ mod log;
 mod logins;
 mod metadata;
 mod pages;
+mod problems;
 mod routes;
 mod samples;
 mod script;

@@ -14,6 +14,7 @@ fn gets() -> Vec<String> {
         "/login/go".into(),
         format!("/f/{FLOW}"),
         format!("/f/{FLOW}/leaving"),
+        "/problems/busy".into(),
         "/robots.txt".into(),
         "/healthz".into(),
         ::pages::stylesheet_path().into(),

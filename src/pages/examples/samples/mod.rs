@@ -3,7 +3,8 @@
 use strongroom_pages::{
     Address, ArrivalView, Cause, Chrome, DeclinedView, Deed, DevHomeView, DevPlace, DoneView,
     ErrorView, ExpiredView, Form, Href, HrefError, LeavingView, MismatchView, Page, Person,
-    Provider, Scope, Server, SignInView, SignOut, SignedOutView, SigningInView, Wording, render,
+    ProblemView, Provider, Scope, Server, SignInView, SignOut, SignedOutView, SigningInView,
+    Wording, render,
 };
 
 mod casts;
@@ -140,6 +141,7 @@ fn ends(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
         sample("done", &done(Some(cast.account), true), chrome),
         sample("done.unnamed", &done(None, false), chrome),
         sample("signed_out", &SignedOutView, chrome),
+        sample("problem", &PROBLEM, chrome),
     ];
     out.extend(
         errors()?
@@ -206,6 +208,13 @@ fn errors() -> Result<Vec<(&'static str, ErrorView)>, HrefError> {
         ),
     ])
 }
+
+const PROBLEM: ProblemView = ProblemView {
+    title: "Too many requests",
+    detail: "Too much was asked for in a short time; nothing was changed. Try again after Retry-After seconds.",
+    code: "too-many-requests",
+    status: 429,
+};
 
 fn dev_home() -> DevHomeView {
     let place = |label: &str, url: &str| DevPlace {
