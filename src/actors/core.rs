@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::{AuditEvent, Clock, Digest, Identity, Pseudonym, Registry, Timestamp, VaultId};
+use domain::{
+    AuditEvent, Clock, Digest, ElicitationId, Identity, Pseudonym, Registry, ServerSlug, Timestamp,
+    VaultId,
+};
 use secret::Entropy;
 use storage::{Holder, Store, StoreError};
 use tokio::task::JoinHandle;
@@ -36,7 +39,9 @@ pub(crate) struct Core {
     /// The audit log.
     pub(crate) audit: AuditLog,
     /// How often elicitations are asked about.
-    pub(crate) polls: Polls,
+    pub(crate) polls: Polls<ElicitationId>,
+    /// How often servers make elicitations.
+    pub(crate) creations: Polls<ServerSlug>,
     /// The runtime of the flows. What must end is started with [`Core::start`].
     pub(crate) io: tokio::runtime::Handle,
     /// Flows that run: the process waits for them when it stops.

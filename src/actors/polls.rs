@@ -1,20 +1,23 @@
-//! How often one elicitation may be asked about. Waiting (`wait=`) is the way to learn of its end; asking over and over is
-//! not, and costs others. Each request counts once, whether it waits or not.
+//! How often something may be asked for. One elicitation may be asked about so often: waiting (`wait=`) is the way to learn
+//! of its end; asking over and over is not, and costs others. Each request counts once, whether it waits or not. And one
+//! server may make so many elicitations, for however many people.
 //!
 //! The counts are in memory and of no consequence for correctness: a restart only forgives.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::{ElicitationId, Timestamp};
+use domain::{ElicitationId, ServerSlug, Timestamp};
 
 use crate::doors::Refusal;
 
-/// Counts of the running minute.
-#[derive(Default)]
-pub(crate) struct Polls {
-    counted: Mutex<HashMap<ElicitationId, Window>>,
+/// So many requests for each thing in a span of time.
+pub(crate) struct Polls<K> {
+    counted: Mutex<HashMap<K, Window>>,
+    span: Duration,
+    most: u32,
 }
 
 struct Window {
@@ -22,40 +25,63 @@ struct Window {
     asked: u32,
 }
 
-impl Polls {
-    /// Counts one question about an elicitation.
+impl Polls<ElicitationId> {
+    /// Questions about one elicitation.
+    pub(crate) fn of_elicitations() -> Self {
+        Self::new(Duration::from_secs(60), PER_MINUTE)
+    }
+}
+
+impl Polls<ServerSlug> {
+    /// Elicitations that one server makes.
+    pub(crate) fn of_creations() -> Self {
+        Self::new(Duration::from_secs(1), PER_SECOND)
+    }
+}
+
+impl<K: Hash + Eq> Polls<K> {
+    fn new(span: Duration, most: u32) -> Self {
+        Self {
+            counted: Mutex::default(),
+            span,
+            most,
+        }
+    }
+
+    /// Counts one request.
     ///
     /// # Errors
-    /// [`Refusal::TooMany`] with the rest of the minute.
-    pub(crate) fn ask(&self, id: ElicitationId, now: Timestamp) -> Result<(), Refusal> {
+    /// [`Refusal::TooMany`] with the rest of the span.
+    pub(crate) fn ask(&self, about: K, now: Timestamp) -> Result<(), Refusal> {
+        // A clock that was set back ends a span, too: nobody waits for a time that was.
+        let over = |since: Timestamp| now < since || since.plus(self.span).passed(now);
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.len() >= KEPT {
-            counted.retain(|_, window| !window.since.plus(MINUTE).passed(now));
+            counted.retain(|_, window| !over(window.since));
         }
-        let window = counted.entry(id).or_insert(Window {
+        let fresh = || Window {
             since: now,
             asked: 0,
-        });
-        if window.since.plus(MINUTE).passed(now) {
-            *window = Window {
-                since: now,
-                asked: 0,
-            };
+        };
+        let window = counted.entry(about).or_insert_with(fresh);
+        if over(window.since) {
+            *window = fresh();
         }
         window.asked = window.asked.saturating_add(1);
-        if window.asked > PER_MINUTE {
+        if window.asked > self.most {
             return Err(Refusal::TooMany {
-                retry_after: window.since.plus(MINUTE).left(now),
+                retry_after: window.since.plus(self.span).left(now),
             });
         }
         Ok(())
     }
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
 /// Questions about one elicitation in a minute: a client that retries a call every second is still served.
 const PER_MINUTE: u32 = 60;
-/// Elicitations counted before old ones are looked for and forgotten.
+/// Elicitations of one server in a second.
+const PER_SECOND: u32 = 100;
+/// Things counted before old ones are looked for and forgotten.
 const KEPT: usize = 10_000;
 
 #[cfg(test)]
@@ -64,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_sixty_first_question_in_a_minute_waits_for_the_next() {
-        let polls = Polls::default();
+        let polls = Polls::of_elicitations();
         let (one, other) = (
             ElicitationId::from_bytes([1; 16]),
             ElicitationId::from_bytes([2; 16]),
@@ -82,7 +108,7 @@ mod tests {
 
     #[test]
     fn old_counts_are_forgotten_when_there_are_many() {
-        let polls = Polls::default();
+        let polls = Polls::of_elicitations();
         for number in 0..KEPT {
             let mut id = [0; 16];
             id[..8].copy_from_slice(&number.to_be_bytes());

@@ -1,5 +1,6 @@
 //! What single values must look like: names that people read, slugs, addresses, scopes.
 
+use domain::text::is_misleading;
 use domain::{IssuerUrl, ScopeSet};
 use url::{Host, Url};
 
@@ -36,22 +37,13 @@ pub(super) fn words(section: &Section<'_>, key: &str, text: &str, most: usize) -
         "is empty or has space around it".to_owned()
     } else if text.chars().count() > most {
         format!("is longer than {most} characters")
-    } else if text.chars().any(misleading) {
+    } else if text.chars().any(is_misleading) {
         "holds a control character or one that hides or reorders text".to_owned()
     } else {
         return Some(text.into());
     };
     section.fault(key, &fault);
     None
-}
-
-/// Characters that change how the text around them is read: controls, separators, bidirectional marks and overrides,
-/// and what has no width.
-fn misleading(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The last part of `host` that people recognise.

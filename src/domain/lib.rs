@@ -18,6 +18,7 @@ mod provider;
 mod registry;
 mod scope;
 mod switch;
+pub mod text;
 mod tokens;
 
 pub use audit::*;

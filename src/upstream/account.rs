@@ -1,6 +1,6 @@
 //! Which account at the provider the tokens are for, read from the place that the provider file names.
 
-use domain::{Provider, ProviderAccount};
+use domain::{Provider, ProviderAccount, text};
 use http::{HeaderName, HeaderValue, Request};
 use secret::{AccessToken, Reveal as _};
 use serde_json::Value;
@@ -74,11 +74,10 @@ fn word(value: &Value) -> Option<String> {
     }
 }
 
-/// A name as people may see it: no control characters and no marks that turn the direction of writing.
+/// A name as people may see it: without characters that hide text or turn the direction of writing.
 fn shown(name: &str) -> Box<str> {
-    let turning = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     name.chars()
-        .filter(|c| !c.is_control() && !turning(*c))
+        .filter(|c| !text::is_misleading(*c))
         .take(MAX_NAME)
         .collect::<String>()
         .trim()

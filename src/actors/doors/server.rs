@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     AccountAlias, AuthenticatedServer, Digest, ElicitationId, ElicitationState, FailureCode,
-    GrantId, GrantStatus, ProviderSlug, ScopeSet, Timestamp, VerifiedSubject,
+    GrantId, GrantStatus, ProviderSlug, ScopeSet, Timestamp, VerifiedSubject, text,
 };
 use secret::{AccessToken, SubjectToken};
 
@@ -40,12 +40,12 @@ pub struct Wanted {
     pub reason: Option<Box<str>>,
 }
 
-/// Whether a server's reason may be shown: at most 200 characters of plain text, no control characters, no address.
-pub fn reason_is_plain(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    (1..=200).contains(&text.chars().count())
-        && !text.chars().any(|c| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
-        && !["://", "www."].iter().any(|part| lower.contains(part))
+/// Whether a server's reason may be shown: at most 200 characters of plain text, nothing that hides or turns text, nothing
+/// that can be taken for an address.
+pub fn reason_is_plain(reason: &str) -> bool {
+    (1..=200).contains(&reason.chars().count())
+        && !reason.chars().any(text::is_misleading)
+        && !text::names_an_address(reason)
 }
 
 /// What the MCP client answered to the last elicitation.

@@ -27,6 +27,7 @@ pub(crate) async fn create(
     subject: &VerifiedSubject,
     (permitted, wanted, idempotency): (&Permitted, &Wanted, Option<&str>),
 ) -> Result<ConnectLink, Refusal> {
+    core.creations.ask(caller.server().slug.clone(), ctx.now)?;
     let ticket = ConnectTicket::generate(&*core.entropy);
     let facts = facts(core, ctx, caller, subject, (permitted, wanted, &ticket))?;
     let Some(key) = idempotency else {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::Admin;
+use crate::headers::IDEMPOTENCY_KEY;
 use crate::listener::{Asked, answer, answer_bytes};
 use crate::problem::{Kind, Problem};
 
@@ -56,10 +57,16 @@ pub(crate) async fn list(admin: &Admin, asked: Asked<'_>) -> Result<HttpResponse
     Ok(answer(StatusCode::OK, &Servers { servers }))
 }
 
-/// `POST /v1/servers/{slug}/keys`. The body is wiped when it has been sent.
+/// `POST /v1/servers/{slug}/keys`. The body is wiped when it has been sent. Cannot be repeated safely, and says so.
 pub(crate) async fn new_key(admin: &Admin, asked: Asked<'_>) -> Result<HttpResponse, Problem> {
     let slug: ServerSlug = asked.in_path("slug")?;
     let ctx = asked.ctx;
+    if asked.request.headers().contains_key(IDEMPOTENCY_KEY) {
+        // A key is shown once, so the same answer cannot be given again; and ignoring the header would make a second key.
+        let message = "not here: each request makes a new key. After a failure list the servers, and revoke a key that \
+             you did not receive";
+        return Err(Problem::header(IDEMPOTENCY_KEY, message));
+    }
     asked.no_body().await?;
     let fresh = admin.door.new_key(ctx, &slug).await?;
     let shown = NewKey {

@@ -322,3 +322,15 @@ async fn names_that_cannot_be_are_not_found_and_bodies_are_empty() {
         operator.calls()
     );
 }
+
+#[actix_web::test]
+async fn a_key_is_not_made_with_an_idempotency_key_that_would_be_ignored() {
+    let operator = Operator::new();
+    let request = operator
+        .keyed(Method::POST, "/v1/servers/notes/keys")
+        .insert_header(("Idempotency-Key", "again"));
+    let answer = operator.ask(request).await;
+    assert_eq!(answer.code(), "invalid-request");
+    assert_eq!(answer.places(), ["Idempotency-Key"]);
+    assert!(operator.calls().is_empty());
+}

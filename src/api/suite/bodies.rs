@@ -80,6 +80,10 @@ async fn members_have_one_type_and_null_is_not_absent() {
         (r#""reason":"""#, "/reason"),
         (r#""reason":"see https://evil.test""#, "/reason"),
         (r#""reason":"a\u0000b""#, "/reason"),
+        (r#""reason":"a\u200bb""#, "/reason"),
+        (r#""reason":"evil.example/login""#, "/reason"),
+        (r#""reason":"mailto:x@y.z""#, "/reason"),
+        (r#""reason":"javascript:alert(1)""#, "/reason"),
         (r#""mcp":[]"#, "/mcp"),
         (
             r#""mcp":{"client_capabilities":"url"}"#,

@@ -27,8 +27,8 @@ pub(crate) fn from_body(
     } else {
         AccountAlias::parse(DEFAULT_ALIAS).ok()
     };
-    let plain =
-        "this must be plain text of 1 to 200 characters without address or control characters";
+    let plain = "this must be plain text of 1 to 200 characters, without control or invisible characters and \
+         without anything like an address (`example.com`, `mailto:`)";
     let reason = fields.read("reason", plain, faults, |text| {
         reason_is_plain(text).then(|| text.into())
     });

@@ -193,7 +193,7 @@ fn anew(claims: &Map<String, Value>, answer: &LoginAnswer, now: Timestamp) -> bo
 
 fn bounded(text: &str) -> Box<str> {
     text.chars()
-        .filter(|c| !c.is_control())
+        .filter(|c| !crate::text::is_misleading(*c))
         .take(128)
         .collect::<String>()
         .into()

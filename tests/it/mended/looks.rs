@@ -6,6 +6,7 @@ use storage::{Row, Table};
 
 use crate::access::problem;
 use crate::access::rows::put;
+use crate::access::world::World;
 use crate::flow::{Asked, CONFIRM, ask, count, is_gone, is_mismatch, signed_in, state, to_confirm};
 use crate::support::{Answered, Browser, TestVault, log};
 
@@ -147,4 +148,34 @@ async fn at_001_a_link_that_three_wrong_people_opened_ends_with_an_entry_and_a_w
     assert_eq!(state(&vault, &asked).await, "cancelled");
     is_told(&vault, &asked);
     vault.stop().await;
+}
+
+#[actix_web::test]
+async fn a_server_makes_a_hundred_elicitations_in_a_second_and_no_more() {
+    let world = World::start().await;
+    let vault = &world.vault;
+    let iss = vault.issuer.base_url().to_owned();
+    let create = async |person: String| {
+        let body = json!({
+            "provider": "practice",
+            "scopes": ["notes.read"],
+            "subject": { "iss": iss, "sub": person },
+        });
+        let path = "/v1/elicitations";
+        world.s2.call(Method::POST, path, &[], Some(body)).await
+    };
+    for number in 0..100 {
+        let answer = create(format!("person-{number}")).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+    }
+    let refused = create("one-more".to_owned()).await;
+    assert_eq!(
+        (refused.status, problem(&refused)),
+        (429, "too-many-requests")
+    );
+    assert_eq!(refused.headers["retry-after"], "1");
+    ask(vault, "alice").await; // another server is not held up
+    vault.clock.move_s(1);
+    assert_eq!(create("one-more".to_owned()).await.status, 201);
+    world.stop().await;
 }
