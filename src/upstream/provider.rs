@@ -127,6 +127,16 @@ impl Upstream {
         }
     }
 
+    /// Whether `provider` can be connected at all: its endpoints are known and do not contradict its file.
+    ///
+    /// # Errors
+    /// [`ProviderFailure`]; only `Misconfigured` says that it will not pass.
+    pub async fn usable(&self, provider: &Provider, now: Timestamp) -> Result<(), ProviderFailure> {
+        let found = self.endpoints(provider, now).await?;
+        let both = found.authorization().and(found.token());
+        both.map(drop).ok_or(ProviderFailure::Misconfigured)
+    }
+
     /// Where the browser goes to give its consent at `provider`; only for the person that was asked.
     ///
     /// # Errors

@@ -305,6 +305,11 @@ impl Person {
             self.id,
             self.released
         );
+        assert!(
+            audit.count("grant_activated", grant) > 0,
+            "{}: no entry about the beginning of {grant}",
+            self.id
+        );
         if self.standing == Standing::Ended && self.taken == Some(Step::Revoke) {
             assert!(
                 audit.count("grant_revoked", grant) > 0,

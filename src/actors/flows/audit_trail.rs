@@ -100,35 +100,33 @@ impl Core {
     pub(crate) async fn audited_as(
         &self,
         ctx: Ctx,
-        (class, action): (AuditClass, AuditAction),
+        what: (AuditClass, AuditAction),
         outcome: &'static str,
-        (principal, about): (Principal, AuditAbout),
+        who: (Principal, AuditAbout),
     ) -> Result<(), Refusal> {
-        self.audit
-            .record(
-                ctx,
-                AuditEvent {
-                    class,
-                    action,
-                    outcome,
-                    principal,
-                    about,
-                },
-            )
-            .await
+        self.audit.record(ctx, event_as(what, outcome, who)).await
     }
 }
 
 /// An event with outcome `ok`, for [`Core::commit_audited`].
 pub(crate) fn event(
-    (class, action): (AuditClass, AuditAction),
+    what: (AuditClass, AuditAction),
     principal: Principal,
     about: AuditAbout,
+) -> AuditEvent {
+    event_as(what, "ok", (principal, about))
+}
+
+/// The same with another outcome.
+pub(crate) fn event_as(
+    (class, action): (AuditClass, AuditAction),
+    outcome: &'static str,
+    (principal, about): (Principal, AuditAbout),
 ) -> AuditEvent {
     AuditEvent {
         class,
         action,
-        outcome: "ok",
+        outcome,
         principal,
         about,
     }

@@ -5,35 +5,36 @@ use std::sync::Arc;
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuditEvent, BrowserFlow, BrowserFlowId, CallbackAnswer,
-    CallbackParams, ElicitationState, FailureCode, Principal, ProviderCallback, ProviderSlug,
-    Returned, SameBrowser, Stage,
+    CallbackParams, Elicitation, ElicitationState, FailureCode, Principal, ProviderCallback,
+    ProviderSlug, Returned, SameBrowser, Stage,
 };
 use secret::{AuthorizationCode, OauthState};
 
 use super::audit_trail::about_elicitation;
 use super::consent::code_of;
-use super::exchange;
 use super::walk::{self, Walk};
+use super::{elicit, exchange, pending};
 use crate::core::{Core, Stepped, retrying};
 use crate::desk::Desks;
 use crate::doors::{Cookies, Ctx, Refusal};
+use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Stored};
 
 /// The provider's answer. Gives the flow to go on with; `None`: there is no page for this browser. When another request of
 /// the same walk changed the rows meanwhile, everything is judged anew.
 pub(crate) async fn callback(
     core: &Arc<Core>,
-    desks: &Desks,
+    actors: (&Desks, &Elicitations),
     ctx: Ctx,
     place: (&str, &str),
     arrival: (bool, &Cookies),
 ) -> Result<Option<BrowserFlowId>, Refusal> {
-    retrying(|| come_back(core, desks, ctx, place, arrival)).await
+    retrying(|| come_back(core, actors, ctx, place, arrival)).await
 }
 
 async fn come_back(
     core: &Arc<Core>,
-    desks: &Desks,
+    (desks, watchers): (&Desks, &Elicitations),
     ctx: Ctx,
     (path, query): (&str, &str),
     (top_level, cookies): (bool, &Cookies),
@@ -56,10 +57,14 @@ async fn come_back(
     .await
     {
         Err(Judged::Poison(code, outcome)) => poison(core, ctx, walk, (code, outcome)).await?,
-        Err(Judged::Fail(code)) => fail(core, ctx, walk, code).await?,
+        Err(Judged::Fail(code)) => fail(core, watchers, ctx, walk, code).await?,
         Ok(returned) => match params.answer {
-            CallbackAnswer::Error(_) => fail(core, ctx, walk, FailureCode::ProviderRefused).await?,
-            CallbackAnswer::Code(code) => take(core, desks, ctx, walk, (returned, code)).await?,
+            CallbackAnswer::Error(_) => {
+                fail(core, watchers, ctx, walk, FailureCode::ProviderRefused).await?
+            }
+            CallbackAnswer::Code(code) => {
+                take(core, (desks, watchers), ctx, walk, (returned, code)).await?
+            }
         },
     }
     Ok(shown)
@@ -192,17 +197,34 @@ async fn poison(
         code,
         poisoned: true,
     };
-    settle(core, ctx, &walk, (stage, entry)).await.map(drop)
+    settle(core, ctx, &walk, (stage, None, entry))
+        .await
+        .map(drop)
 }
 
-/// Ends this try of a flow; the person may try again.
-async fn fail(core: &Core, ctx: Ctx, walk: Walk, code: FailureCode) -> Result<(), Stepped> {
-    let entry = entry(core, &walk, AuditAction::ExchangeFailed, code.as_str());
+/// Ends this try of a flow; the person may try again, unless that is hopeless.
+async fn fail(
+    core: &Core,
+    watchers: &Elicitations,
+    ctx: Ctx,
+    walk: Walk,
+    code: FailureCode,
+) -> Result<(), Stepped> {
+    let link = elicit::hopeless(&walk.elicitation.value, code, ctx.now);
+    let mut entry = entry(core, &walk, AuditAction::ExchangeFailed, code.as_str());
+    let over = link.is_some();
+    if over {
+        entry.class = AuditClass::Link; // a link ends with it
+    }
     let stage = Stage::Failed {
         code,
         poisoned: false,
     };
-    settle(core, ctx, &walk, (stage, entry)).await.map(drop)
+    settle(core, ctx, &walk, (stage, link, entry)).await?;
+    if over {
+        pending::hopeless(core, watchers, ctx, walk.elicitation.value.id).await;
+    }
+    Ok(())
 }
 
 /// What the audit log says of a step of this walk, with whoever is signed in in this browser.
@@ -222,12 +244,13 @@ fn entry(core: &Core, walk: &Walk, action: AuditAction, outcome: &'static str) -
     }
 }
 
-/// Leaves the stage `Consented`: `state` is spent in the same commit, and `entry` is written with it.
+/// Leaves the stage `Consented`: `state` is spent in the same commit, which also ends the elicitation if `link` says so,
+/// and `entry` is written with it.
 async fn settle(
     core: &Core,
     ctx: Ctx,
     walk: &Walk,
-    (stage, entry): (Stage, AuditEvent),
+    (stage, link, entry): (Stage, Option<Elicitation>, AuditEvent),
 ) -> Result<Stored<BrowserFlow>, Stepped> {
     let mut changes = Changes::default();
     let Stage::Consented { state, .. } = &walk.flow.value.stage else {
@@ -244,10 +267,14 @@ async fn settle(
     flow.step(ctx.now);
     flow.stage = stage;
     changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
-    changes.check(
+    let (at, revision) = (
         rows::keys::elicitation(walk.elicitation.value.id),
         walk.elicitation.revision,
     );
+    match &link {
+        Some(ended) => changes.put(at, revision, ended),
+        None => changes.check(at, revision),
+    }
     core.commit_audited(ctx, changes, entry).await?;
     Ok(Stored {
         value: flow,
@@ -258,23 +285,23 @@ async fn settle(
 /// Spends `state` and exchanges the code, in one flow that ends even when the browser goes away between the two.
 async fn take(
     core: &Arc<Core>,
-    desks: &Desks,
+    (desks, watchers): (&Desks, &Elicitations),
     ctx: Ctx,
     walk: Walk,
     (returned, code): (Returned, AuthorizationCode),
 ) -> Result<(), Stepped> {
     let facts = &walk.elicitation.value;
-    if facts.is_over(ctx.now) || facts.state != ElicitationState::Consented {
-        return fail(core, ctx, walk, FailureCode::WrongCallback).await;
+    if facts.is_over(core.now()) || facts.state != ElicitationState::Consented {
+        return fail(core, watchers, ctx, walk, FailureCode::WrongCallback).await;
     }
     let permit = desks.provider(&walk.declared.provider.slug).await?;
     let entry = entry(core, &walk, AuditAction::ProviderReturned, "ok");
-    let work = Arc::clone(core);
+    let (work, watchers) = (Arc::clone(core), watchers.clone());
     core.detached(async move {
         let _permit = permit;
-        let step = (Stage::Exchanging { since: work.now() }, entry);
+        let step = (Stage::Exchanging { since: work.now() }, None, entry);
         let flow = settle(&work, ctx, &walk, step).await?;
-        Ok(exchange::exchange(&work, ctx, &walk, (flow, returned, code)).await?)
+        Ok(exchange::exchange(&work, &watchers, ctx, &walk, (flow, returned, code)).await?)
     })
     .await
 }

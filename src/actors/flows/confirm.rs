@@ -4,20 +4,21 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAction, AuditClass, BrowserFlowId, Confirmed, Elicitation, Endpoints, FormAction, Grant,
-    GrantKey, GrantStatus, Pending, Provider, SamePerson, Stage, TokenSlot, UserId,
+    AuditAction, AuditClass, AuditEvent, BrowserFlowId, Confirmed, Elicitation, Endpoints,
+    FormAction, Grant, GrantKey, GrantStatus, Pending, Provider, SamePerson, Stage, TokenSlot,
+    UserId,
 };
 use storage::Revision;
 
-use super::audit_trail::{about_elicitation, about_grant, event};
+use super::audit_trail::{about_elicitation, about_grant, event, event_as};
 use super::consent::{Admitted, admit, forget_state, tick, touch_session};
-use super::revocation::{self, Authorization, OwnedToken};
+use super::revocation::{self, Authorization};
 use super::walk::Walk;
 use super::{grants, page, people};
 use crate::core::Core;
-use crate::doors::{Cookies, Ctx, Posted, PostedForm, ProviderRevocation, Refusal};
+use crate::doors::{Cookies, Ctx, Posted, PostedForm, Refusal};
 use crate::elicitation_shard::Elicitations;
-use crate::rows::{self, Changes, Stored};
+use crate::rows::{self, Changes};
 use crate::sealing::{DataKey, POLICY_VERSION, PendingTokens, TokenRecord, TokenToSeal, main_slot};
 
 /// What identifies the grant that an elicitation is about.
@@ -91,7 +92,17 @@ async fn activate(
     {
         return Ok(()); // the same yes, sent twice: the other one was faster
     }
-    let replaced = replaced_token(core, &owner, before.as_ref(), pending).await;
+    // One that has ended already ends no second time.
+    let ends = before
+        .as_ref()
+        .map(|before| &before.value)
+        .filter(|before| before.status != GrantStatus::Revoked);
+    let token = match ends {
+        Some(ends) => revocation::token_of(core, ends, &owner)
+            .await
+            .unwrap_or_default(),
+        None => None,
+    };
     let mut changes = Changes::default();
     if let Some(before) = &before {
         grants::remove_records(core, &mut changes, before.value.id).await?;
@@ -126,38 +137,18 @@ async fn activate(
         ..about_grant(&grant)
     };
     let what = (AuditClass::Link, AuditAction::GrantActivated);
-    core.commit_audited(ctx, changes, event(what, core.by_person(session), about))
-        .await?;
-    let Some((before, token)) = before.zip(replaced) else {
+    let mut entries = vec![event(what, core.by_person(session), about)];
+    let what = (AuditClass::Link, AuditAction::GrantRevoked);
+    let end = ends.map(|ends| (core.by_person(session), about_grant(ends)));
+    entries.extend(end.clone().map(|who| event_as(what, "replaced", who)));
+    core.commit_all_audited(ctx, changes, entries).await?;
+    let Some((ends, who)) = ends.zip(end) else {
         return Ok(());
     };
-    let told = revocation::tell(core, Authorization::of_grant(&before.value), Some(token)).await;
-    let outcome = match told {
-        ProviderRevocation::KeptForOtherGrant => revocation::outcome(told),
-        _ => "replaced",
-    };
-    let what = (AuditClass::Link, AuditAction::GrantRevoked);
-    let who = (core.by_person(session), about_grant(&before.value));
-    core.audited_as(ctx, what, outcome, who).await
-}
-
-/// A token of the account that is replaced, to tell the provider once the new one is connected. The same account connected
-/// anew is left alone: many providers would end the new grant with the old one.
-async fn replaced_token(
-    core: &Core,
-    owner: &DataKey,
-    before: Option<&Stored<Grant>>,
-    pending: &Pending,
-) -> Option<OwnedToken> {
-    let before = &before?.value;
-    let other =
-        before.account.is_some() && pending.account.is_some() && before.account != pending.account;
-    if !other {
-        return None;
-    }
-    revocation::token_of(core, before, owner)
+    // Of the same account, or one that is not known, the new grant may hang on the same authorization: then it is kept.
+    let told = revocation::tell(core, Authorization::of_grant(ends), token).await;
+    core.audited_as(ctx, what, revocation::outcome(told), who)
         .await
-        .unwrap_or_default()
 }
 
 fn new_grant(ctx: Ctx, facts: &Elicitation, pending: &Pending, owner: &DataKey) -> Grant {
@@ -258,12 +249,13 @@ async fn end_declined(
     );
     turn(core, ctx, walk, (Stage::Declined, &mut changes)).await?;
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let entry = event(
+    let mut entries = vec![event(
         (AuditClass::Link, AuditAction::Declined),
         core.by_person(session),
         about_elicitation(&declined),
-    );
-    core.commit_audited(ctx, changes, entry).await?;
+    )];
+    entries.extend(pending.as_ref().map(|_| destruction(core, walk)));
+    core.commit_all_audited(ctx, changes, entries).await?;
     destroyed(core, ctx, walk, pending).await
 }
 
@@ -307,7 +299,8 @@ async fn start_over(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
     let pending = take_pending(core, walk).await?;
     let mut changes = Changes::default();
     turn(core, ctx, walk, (Stage::Arrived, &mut changes)).await?;
-    changes.commit(&*core.store).await?;
+    let entries = pending.iter().map(|_| destruction(core, walk)).collect();
+    core.commit_all_audited(ctx, changes, entries).await?;
     destroyed(core, ctx, walk, pending).await
 }
 
@@ -328,6 +321,15 @@ async fn take_pending(core: &Core, walk: &Walk) -> Result<Option<Unwanted>, Refu
     Ok(Some((pending.account, tokens)))
 }
 
+/// The entry before pending tokens are erased.
+fn destruction(core: &Core, walk: &Walk) -> AuditEvent {
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let what = (AuditClass::Link, AuditAction::PendingDestroyed);
+    let about = about_elicitation(&walk.elicitation.value);
+    event(what, core.by_person(session), about)
+}
+
+/// Tells the provider that what was pending is erased, and the audit log what it said.
 async fn destroyed(
     core: &Core,
     ctx: Ctx,
@@ -339,9 +341,9 @@ async fn destroyed(
     };
     let facts = &walk.elicitation.value;
     let told = revocation::tell_pending(core, facts, account, tokens).await;
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let what = (AuditClass::Link, AuditAction::PendingDestroyed);
-    let who = (core.by_person(session), about_elicitation(facts));
-    core.audited_as(ctx, what, revocation::outcome(told), who)
-        .await
+    let entry = AuditEvent {
+        outcome: revocation::outcome(told),
+        ..destruction(core, walk)
+    };
+    core.audit.record(ctx, entry).await
 }

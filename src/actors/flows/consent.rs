@@ -9,10 +9,11 @@ use domain::{
 use secret::OauthState;
 use upstream::{AuthorizationRequest, ProviderFailure, code_challenge};
 
-use super::audit_trail::{about_elicitation, event};
+use super::audit_trail::{about_elicitation, event, event_as};
+use super::elicit;
 use super::login::{form_code, new_verifier};
-use super::page;
 use super::walk::{self, Walk};
+use super::{page, pending};
 use crate::core::Core;
 use crate::doors::{Cookies, Ctx, Posted, PostedForm, ProviderLeaving, Refusal};
 use crate::elicitation_shard::Elicitations;
@@ -99,6 +100,22 @@ pub(crate) async fn consent(
         )));
     };
     let (work, id) = (Arc::clone(core), walk.elicitation.value.id);
+    let provider = &walk.declared.provider;
+    if let Err(ProviderFailure::Misconfigured) = core.upstream.usable(provider, core.now()).await {
+        // Nobody is sent to a provider whose answer we cannot take. Every other failure may be over in a moment.
+        let watchers = watchers.clone();
+        core.detached(async move {
+            give_up(&work, ctx, &walk).await?;
+            pending::hopeless(&work, &watchers, ctx, id).await;
+            Ok::<_, Refusal>(())
+        })
+        .await?;
+        return Ok(Posted::Page);
+    }
+    let ctx = Ctx {
+        now: core.now(), // metadata may have been waited for
+        ..ctx
+    };
     core.detached(async move { leave(&work, ctx, &walk, &consent).await })
         .await?;
     watchers.changed(id);
@@ -136,6 +153,28 @@ async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Re
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
     let what = (AuditClass::Link, AuditAction::ConsentGiven);
     let entry = event(what, core.by_person(session), about_elicitation(&consented));
+    Ok(core.commit_audited(ctx, changes, entry).await?)
+}
+
+/// Ends the link: the operator has to set something right before anybody can connect this provider.
+async fn give_up(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
+    let code = FailureCode::ProviderMisconfigured;
+    let facts = &walk.elicitation.value;
+    let ended = elicit::hopeless(facts, code, ctx.now).ok_or(Refusal::Gone)?;
+    let mut flow = walk.flow.value.clone();
+    flow.stage = Stage::Failed {
+        code,
+        poisoned: false,
+    };
+    let mut changes = Changes::default();
+    forget_state(core, walk, &mut changes).await?;
+    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
+    let at = rows::keys::elicitation(ended.id);
+    changes.put(at, walk.elicitation.revision, &ended);
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    let what = (AuditClass::Link, AuditAction::ExchangeFailed);
+    let who = (core.by_person(session), about_elicitation(&ended));
+    let entry = event_as(what, code.as_str(), who);
     Ok(core.commit_audited(ctx, changes, entry).await?)
 }
 
@@ -226,9 +265,18 @@ pub(crate) async fn leaving(
 }
 
 /// What people are told about a provider's failure.
-pub(crate) const fn code_of(failure: &ProviderFailure) -> FailureCode {
+pub(crate) fn code_of(failure: &ProviderFailure) -> FailureCode {
     match failure {
         ProviderFailure::Unreachable | ProviderFailure::Timeout => FailureCode::ProviderUnreachable,
+        // Nothing the person does can mend these (RFC 6749 section 5.2).
+        ProviderFailure::Refused(code)
+            if matches!(
+                code.as_str(),
+                "invalid_client" | "unauthorized_client" | "unsupported_grant_type"
+            ) =>
+        {
+            FailureCode::ProviderMisconfigured
+        }
         ProviderFailure::Refused(_) => FailureCode::ProviderRefused,
         ProviderFailure::Unreadable | ProviderFailure::AnswerRefused(_) => {
             FailureCode::ProviderUnreadable

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuthenticatedServer, Elicitation, ElicitationId,
-    ElicitationState, LiveElicitation, OtherElicitation, Permitted, VerifiedSubject,
+    ElicitationState, FailureCode, LiveElicitation, OtherElicitation, Permitted, Timestamp,
+    VerifiedSubject,
 };
 use secret::ConnectTicket;
 use storage::Revision;
@@ -286,6 +287,17 @@ pub(crate) async fn end(
     let entry = event(what, by_server(caller), about_elicitation(&ended));
     core.commit_audited(ctx, changes, entry).await?;
     Ok(ended)
+}
+
+/// The elicitation as it ends when a try fails for a reason that no other try within the link can mend: our registration or
+/// configuration at the provider is wrong, and the operator has to act. `None`: the person may try again, or it has ended.
+pub(crate) fn hopeless(
+    facts: &Elicitation,
+    code: FailureCode,
+    now: Timestamp,
+) -> Option<Elicitation> {
+    let live = facts.clone().live(now).ok()?;
+    (code == FailureCode::ProviderMisconfigured).then(|| live.failed(code))
 }
 
 /// The row of an elicitation.

@@ -1,24 +1,26 @@
 //! F8: the code is exchanged (C11), and what comes back is kept as pending or not at all.
 
 use domain::{
-    AuditAction, AuditClass, BrowserFlow, Digest, ExchangedTokens, FailureCode, GrantId, Pending,
-    Returned, ScopeSet, Stage, Timestamp,
+    AuditAbout, AuditAction, AuditClass, BrowserFlow, Digest, ExchangedTokens, FailureCode,
+    GrantId, Pending, Principal, Returned, ScopeSet, Stage, Timestamp,
 };
 use secret::AuthorizationCode;
 use upstream::ProviderCode;
 
-use super::audit_trail::about_elicitation;
+use super::audit_trail::{about_elicitation, event, event_as};
 use super::consent::code_of;
 use super::walk::Walk;
-use super::{people, revocation};
-use crate::core::Core;
+use super::{elicit, pending, people, revocation};
+use crate::core::{Core, Stepped, retrying};
 use crate::doors::{Ctx, Refusal};
+use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Due, Stored};
 use crate::sealing::PendingTokens;
 
 /// Exchanges the code of a callback that was judged; `state` is spent already.
 pub(crate) async fn exchange(
     core: &Core,
+    watchers: &Elicitations,
     ctx: Ctx,
     walk: &Walk,
     (flow, returned, code): (Stored<BrowserFlow>, Returned, AuthorizationCode),
@@ -39,37 +41,107 @@ pub(crate) async fn exchange(
         .exchange(&returned, provider, code, &*core.clock)
         .await
     {
-        Ok(tokens) => keep(core, ctx, walk, (flow, tokens)).await,
+        Ok(tokens) => keep(core, watchers, ctx, walk, (flow, tokens)).await,
         Err(failure) => {
             tracing::warn!(provider.id = %provider.slug, elicitation.id = %facts.id, %failure, "a code exchange failed");
-            let code = code_of(&failure);
-            advance(
-                core,
-                flow,
-                Stage::Failed {
-                    code,
-                    poisoned: false,
-                },
-                Changes::default(),
-            )
-            .await?;
-            let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-            let who = (core.by_person(session), about_elicitation(facts));
-            core.audited_as(
-                ctx,
-                (AuditClass::Browser, AuditAction::ExchangeFailed),
-                code.as_str(),
-                who,
-            )
-            .await
+            failed(core, watchers, ctx, walk, (flow, code_of(&failure))).await
         }
     }
 }
 
+/// A try that failed: the flow says why, and so does the audit log, whatever becomes of the flow. Where no other try can go
+/// better, the link ends with it, and whoever waits for it is told at once.
+async fn failed(
+    core: &Core,
+    watchers: &Elicitations,
+    ctx: Ctx,
+    walk: &Walk,
+    (flow, code): (Stored<BrowserFlow>, FailureCode),
+) -> Result<(), Refusal> {
+    let id = walk.elicitation.value.id;
+    match retrying(|| end_try(core, ctx, walk, (&flow, code))).await {
+        Ok(Ended::Try) => Ok(()),
+        Ok(Ended::Link) => {
+            pending::hopeless(core, watchers, ctx, id).await;
+            Ok(())
+        }
+        Err(refusal) => {
+            tracing::error!(elicitation.id = %id, "it could not be written that an exchange failed");
+            noted(core, ctx, walk, code).await?;
+            Err(refusal)
+        }
+    }
+}
+
+/// What ended.
+enum Ended {
+    /// This try of the flow.
+    Try,
+    /// The elicitation with it.
+    Link,
+}
+
+async fn end_try(
+    core: &Core,
+    ctx: Ctx,
+    walk: &Walk,
+    (flow, code): (&Stored<BrowserFlow>, FailureCode),
+) -> Result<Ended, Stepped> {
+    let at = rows::keys::flow(flow.value.id);
+    let current = rows::load::<BrowserFlow>(&*core.store, &at).await?;
+    if current.is_none_or(|current| current.revision != flow.revision) {
+        // The person went on without it: there is nothing to write but what happened.
+        noted(core, ctx, walk, code).await?;
+        return Ok(Ended::Try);
+    }
+    let mut next = flow.value.clone();
+    next.stage = Stage::Failed {
+        code,
+        poisoned: false,
+    };
+    let mut changes = Changes::default();
+    changes.put(at, flow.revision, &next);
+    let link = elicit::load(core, walk.elicitation.value.id).await?;
+    let link = link.and_then(|link| {
+        Some((
+            elicit::hopeless(&link.value, code, core.now())?,
+            link.revision,
+        ))
+    });
+    let (class, ended) = match &link {
+        Some((ended, revision)) => {
+            changes.put(rows::keys::elicitation(ended.id), *revision, ended);
+            (AuditClass::Link, Ended::Link)
+        }
+        None => (AuditClass::Browser, Ended::Try),
+    };
+    let what = (class, AuditAction::ExchangeFailed);
+    let entry = event_as(what, code.as_str(), who(core, walk));
+    core.commit_audited(ctx, changes, entry).await?;
+    Ok(ended)
+}
+
+/// The failure as it is noted when no row says it.
+async fn noted(core: &Core, ctx: Ctx, walk: &Walk, code: FailureCode) -> Result<(), Refusal> {
+    let what = (AuditClass::Browser, AuditAction::ExchangeFailed);
+    core.audited_as(ctx, what, code.as_str(), who(core, walk))
+        .await
+}
+
+/// Who is at work here, and on what.
+fn who(core: &Core, walk: &Walk) -> (Principal, AuditAbout) {
+    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
+    (
+        core.by_person(session),
+        about_elicitation(&walk.elicitation.value),
+    )
+}
+
 /// Keeps the tokens as pending: nobody may use them before the person has confirmed the account. What cannot be kept, for
-/// whatever reason, is kept nowhere, and the provider is told.
+/// whatever reason, is kept nowhere, and the provider is told. So is what came for a link that has ended meanwhile.
 async fn keep(
     core: &Core,
+    watchers: &Elicitations,
     ctx: Ctx,
     walk: &Walk,
     (flow, tokens): (Stored<BrowserFlow>, ExchangedTokens),
@@ -80,24 +152,27 @@ async fn keep(
         refresh: tokens.refresh,
         account: tokens.account,
     };
-    if let Err(refusal) = store_pending(core, walk, flow.clone(), (facts, &secrets)).await {
-        not_kept(core, ctx, walk, (flow, secrets)).await?;
+    let link = elicit::load(core, walk.elicitation.value.id).await;
+    let over = match &link {
+        Ok(link) => link
+            .as_ref()
+            .is_none_or(|link| link.value.is_over(core.now())),
+        Err(_) => false, // then it cannot be kept either
+    };
+    if over {
+        return not_kept(core, watchers, ctx, walk, (flow, secrets)).await;
+    }
+    if let Err(refusal) = store_pending(core, ctx, walk, flow.clone(), (facts, &secrets)).await {
+        not_kept(core, watchers, ctx, walk, (flow, secrets)).await?;
         return Err(refusal);
     }
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let what = (AuditClass::Link, AuditAction::TokensPending);
-    core.audited(
-        ctx,
-        what,
-        core.by_person(session),
-        about_elicitation(&walk.elicitation.value),
-    )
-    .await
+    Ok(())
 }
 
-/// Tokens that could not be kept: the provider is told, and the flow does not wait for an exchange that is over.
+/// Tokens that could not be kept: the flow does not wait for an exchange that is over, and the provider is told.
 async fn not_kept(
     core: &Core,
+    watchers: &Elicitations,
     ctx: Ctx,
     walk: &Walk,
     (flow, secrets): (Stored<BrowserFlow>, PendingTokens),
@@ -105,22 +180,13 @@ async fn not_kept(
     let facts = &walk.elicitation.value;
     tracing::error!(elicitation.id = %facts.id, "tokens could not be kept as pending; they are revoked");
     let code = FailureCode::ProviderUnreadable;
-    let stage = Stage::Failed {
-        code,
-        poisoned: false,
-    };
-    if advance(core, flow, stage, Changes::default())
-        .await
-        .is_err()
-    {
-        tracing::error!(elicitation.id = %facts.id, "nor could it be written that the exchange failed");
-    }
+    let written = failed(core, watchers, ctx, walk, (flow, code)).await;
     let account = account_of(core, walk, &secrets);
-    revocation::tell_pending(core, facts, account, Some(secrets)).await;
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let what = (AuditClass::Browser, AuditAction::ExchangeFailed);
-    let who = (core.by_person(session), about_elicitation(facts));
-    core.audited_as(ctx, what, code.as_str(), who).await
+    let told = revocation::tell_pending(core, facts, account, Some(secrets)).await;
+    let what = (AuditClass::Link, AuditAction::PendingDestroyed);
+    core.audited_as(ctx, what, revocation::outcome(told), who(core, walk))
+        .await?;
+    written
 }
 
 /// Keyed pseudonym of the account that tokens are for, when it is known.
@@ -132,6 +198,7 @@ fn account_of(core: &Core, walk: &Walk, secrets: &PendingTokens) -> Option<Diges
 
 async fn store_pending(
     core: &Core,
+    ctx: Ctx,
     walk: &Walk,
     flow: Stored<BrowserFlow>,
     ((scopes, access_expires), secrets): ((ScopeSet, Option<Timestamp>), &PendingTokens),
@@ -157,17 +224,15 @@ async fn store_pending(
         (now.plus(BrowserFlow::PENDING_LIFE), &due),
     )
     .await?;
-    advance(core, flow, Stage::AwaitingConfirm { pending }, changes).await
-}
-
-async fn advance(
-    core: &Core,
-    flow: Stored<BrowserFlow>,
-    stage: Stage,
-    mut changes: Changes,
-) -> Result<(), Refusal> {
-    let mut next = flow.value;
-    next.stage = stage;
-    changes.put(rows::keys::flow(next.id), flow.revision, &next);
-    Ok(changes.commit(&*core.store).await?)
+    let Stored {
+        value: mut next,
+        revision,
+    } = flow;
+    next.stage = Stage::AwaitingConfirm { pending };
+    changes.put(rows::keys::flow(next.id), revision, &next);
+    let what = (AuditClass::Link, AuditAction::TokensPending);
+    let (by, about) = who(core, walk);
+    Ok(core
+        .commit_audited(ctx, changes, event(what, by, about))
+        .await?)
 }

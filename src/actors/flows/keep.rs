@@ -6,7 +6,7 @@ use domain::{
 };
 use storage::{Revision, StoreError};
 
-use super::audit_trail::{about_grant, event};
+use super::audit_trail::{about_grant, event_as};
 use super::budgets::{KEEP_PAUSE, KEEP_TRIES};
 use super::confirm::provider_url;
 use super::grants;
@@ -311,10 +311,7 @@ fn next_generation(before: &Grant, tokens: &ExchangedTokens, now: Timestamp) -> 
 
 fn entry(action: AuditAction, outcome: &'static str, grant: &Grant) -> AuditEvent {
     let what = (AuditClass::Link, action);
-    AuditEvent {
-        outcome,
-        ..event(what, Principal::Vault, about_grant(grant))
-    }
+    event_as(what, outcome, (Principal::Vault, about_grant(grant)))
 }
 
 /// No request asked for this: it gets an id of its own.

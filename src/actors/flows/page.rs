@@ -102,6 +102,12 @@ async fn theirs(
             server: declared.server.clone(),
             provider: declared.provider.clone(),
         }),
+        // Whatever this tab was at: no other try within this link can go better.
+        (_, ElicitationState::Failed { code }) => Ok(FlowPage::Failed {
+            code: *code,
+            reference: reference(ctx.request).into(),
+            tokens: None,
+        }),
         _ if over => Ok(FlowPage::Gone),
         // Also the question again for who said yes and has not come back: an answer to it starts anew.
         (Stage::Arrived | Stage::Consented { .. }, _) => Ok(FlowPage::Consent {

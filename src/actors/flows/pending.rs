@@ -4,10 +4,11 @@ use domain::{
     AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Elicitation, Pending, Principal, Stage,
 };
 
-use super::audit_trail::about_elicitation;
+use super::audit_trail::{about_elicitation, event};
 use super::{elicit, people, revocation};
 use crate::core::Core;
 use crate::doors::{Ctx, Refusal};
+use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Stored};
 use crate::sealing::PendingTokens;
 
@@ -46,10 +47,11 @@ pub(crate) async fn expire_pending(
     };
     let mut changes = Changes::default();
     changes.put(rows::keys::flow(id), revision, &next);
-    changes.commit(&*core.store).await?;
-    let told = revocation::tell_pending(core, facts, account, tokens).await;
     let what = (AuditClass::Link, AuditAction::PendingDestroyed);
     let who = (Principal::Vault, about_elicitation(facts));
+    core.commit_audited(ctx, changes, event(what, who.0.clone(), who.1.clone()))
+        .await?;
+    let told = revocation::tell_pending(core, facts, account, tokens).await;
     core.audited_as(ctx, what, revocation::outcome(told), who)
         .await
 }
@@ -67,6 +69,20 @@ async fn opened(
     match revocation::opened(key)?.flatten() {
         Some(key) => revocation::opened(core.open_pending(&key, facts, pending)),
         None => Ok(None),
+    }
+}
+
+/// An elicitation ended in one tab because no try can go better: whoever waits for it is told at once, and what another tab
+/// may hold pending is of no use any more.
+pub(crate) async fn hopeless(
+    core: &Core,
+    watchers: &Elicitations,
+    ctx: Ctx,
+    id: domain::ElicitationId,
+) {
+    watchers.changed(id);
+    if let Err(refusal) = abandon(core, ctx, id).await {
+        tracing::warn!(elicitation.id = %id, %refusal, "pending tokens wait for the janitor");
     }
 }
 

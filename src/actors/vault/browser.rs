@@ -104,7 +104,7 @@ impl BrowserDoor for Vault {
     ) -> Answer<'a, Option<BrowserFlowId>> {
         Box::pin(callback::callback(
             &self.core,
-            &self.desks,
+            (&self.desks, &self.elicitations),
             ctx,
             (provider, query),
             arrival,

@@ -175,11 +175,7 @@ async fn odd_answers_of_the_token_endpoint_are_refused() {
         ("500", status(500), "provider-unreachable"),
         ("404", status(404), "provider-unreadable"),
         ("429", status(429), "provider-unreachable"),
-        (
-            "unauthorized_client",
-            error("unauthorized_client"),
-            "provider-refused",
-        ),
+        ("invalid_scope", error("invalid_scope"), "provider-refused"),
         (
             "server_error",
             error("server_error"),
