@@ -329,6 +329,31 @@ mod tests {
     }
 
     #[actix::test]
+    async fn a_change_that_is_several_things_has_all_its_entries_or_none_that_stands() {
+        let (store, bench) = (MemoryStore::new(), Bench::new());
+        for _ in 0..2 {
+            let mut changes = Changes::default();
+            changes.create(row(), &1);
+            let entry = |action| AuditEvent {
+                class: AuditClass::Link,
+                action,
+                outcome: "ok",
+                principal: Principal::Operator,
+                about: AuditAbout::default(),
+            };
+            let both = [AuditAction::Declined, AuditAction::PendingDestroyed].map(entry);
+            let ctx = Ctx {
+                request: RequestId::from_bytes([1; 16]),
+                now: bench.clock.now(),
+            };
+            let change = (changes, both.to_vec());
+            drop(change_audited(&store, &bench.log, ctx, change).await);
+        }
+        let twice = ["ok", "ok", "ok", "ok", "not-done", "not-done"];
+        assert_eq!(bench.outcomes(), twice);
+    }
+
+    #[actix::test]
     async fn what_the_store_cannot_say_is_not_called_undone() {
         let (store, bench) = (MemoryStore::new(), Bench::new());
         store.close().await.unwrap();

@@ -60,10 +60,10 @@ async fn come_back(
         Err(Judged::Fail(code)) => fail(core, watchers, ctx, walk, code).await?,
         Ok(returned) => match params.answer {
             CallbackAnswer::Error(_) => {
-                fail(core, watchers, ctx, walk, FailureCode::ProviderRefused).await?
+                fail(core, watchers, ctx, walk, FailureCode::ProviderRefused).await?;
             }
             CallbackAnswer::Code(code) => {
-                take(core, (desks, watchers), ctx, walk, (returned, code)).await?
+                take(core, (desks, watchers), ctx, walk, (returned, code)).await?;
             }
         },
     }

@@ -12,7 +12,7 @@ use storage::Revision;
 
 use super::audit_trail::{about_elicitation, about_grant, event, event_as};
 use super::consent::{Admitted, admit, forget_state, tick, touch_session};
-use super::revocation::{self, Authorization};
+use super::revocation::{self, Authorization, OwnedToken};
 use super::walk::Walk;
 use super::{grants, page, people};
 use crate::core::Core;
@@ -97,12 +97,7 @@ async fn activate(
         .as_ref()
         .map(|before| &before.value)
         .filter(|before| before.status != GrantStatus::Revoked);
-    let token = match ends {
-        Some(ends) => revocation::token_of(core, ends, &owner)
-            .await
-            .unwrap_or_default(),
-        None => None,
-    };
+    let token = token_of(core, ends, &owner).await;
     let mut changes = Changes::default();
     if let Some(before) = &before {
         grants::remove_records(core, &mut changes, before.value.id).await?;
@@ -149,6 +144,12 @@ async fn activate(
     let told = revocation::tell(core, Authorization::of_grant(ends), token).await;
     core.audited_as(ctx, what, revocation::outcome(told), who)
         .await
+}
+
+/// A token with which the provider is told that a grant was replaced; what cannot be read is not told.
+async fn token_of(core: &Core, ends: Option<&Grant>, owner: &DataKey) -> Option<OwnedToken> {
+    let token = revocation::token_of(core, ends?, owner).await;
+    token.unwrap_or_default()
 }
 
 fn new_grant(ctx: Ctx, facts: &Elicitation, pending: &Pending, owner: &DataKey) -> Grant {

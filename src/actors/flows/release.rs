@@ -115,6 +115,19 @@ fn taken_away(server: &Server, provider: &Provider, granted: &ScopeSet) -> Scope
     declared.unwrap_or(beyond)
 }
 
+/// Whether a grant gives what is wanted, and nothing that was taken away. Asked of every row that is read, for another grant
+/// may have come into its place while a refresh was waited for.
+fn fits(caller: &AuthenticatedServer, permitted: &Permitted, grant: &Grant) -> bool {
+    if !grant.usable_for(permitted.scopes()) {
+        return false;
+    }
+    let allowed = taken_away(caller.server(), permitted.provider(), &grant.scopes).is_empty();
+    if !allowed {
+        tracing::info!(grant.id = %grant.id, "a grant has scopes that its server is not allowed any more; the person has to connect again");
+    }
+    allowed
+}
+
 async fn find(
     core: &Core,
     caller: &AuthenticatedServer,
@@ -163,16 +176,11 @@ async fn release(
     (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
     (permitted, found): (&Permitted, FoundGrant),
 ) -> Result<Released, Refusal> {
-    let grant = &found.grant.value;
-    if !grant.usable_for(permitted.scopes()) {
+    if !fits(caller, permitted, &found.grant.value) {
         return Ok(found.not_this());
     }
-    if !taken_away(caller.server(), permitted.provider(), &grant.scopes).is_empty() {
-        tracing::info!(grant.id = %grant.id, "a grant has scopes that its server is not allowed any more; the person has to connect again");
-        return Ok(found.not_this());
-    }
-    let read = match freshened(core, shards, permitted, found).await? {
-        Fresh::Usable(found) => read(core, subject, permitted, *found).await?,
+    let read = match freshened(core, shards, (caller, permitted), found).await? {
+        Fresh::Usable(found) => read(core, (caller, subject), permitted, *found).await?,
         Fresh::Settled(released) => Err(released),
     };
     credentials::still(core, ctx, caller, subject).await?;
@@ -202,7 +210,7 @@ enum Fresh {
 async fn freshened(
     core: &Core,
     shards: &Grants,
-    permitted: &Permitted,
+    (caller, permitted): (&AuthenticatedServer, &Permitted),
     mut found: FoundGrant,
 ) -> Result<Fresh, Refusal> {
     let Some(slot) = found.grant.value.slots.first().cloned() else {
@@ -215,7 +223,7 @@ async fn freshened(
         (Freshness::Aging, Some(_)) => shards.touch(id),
         (Freshness::Stale, Some(_)) => match shards.obtain(id, OBTAIN).await {
             Ok(()) => match grants::by_key(core, &found.key).await? {
-                Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
+                Some(grant) if fits(caller, permitted, &grant.value) => found.grant = grant,
                 Some(grant) => return Ok(Fresh::Settled(Released::NotThis(Box::new(grant.value)))),
                 None => return Ok(Fresh::Settled(found.not_this())),
             },
@@ -251,7 +259,7 @@ async fn freshened(
 /// may move row and record between the reads; then all are read again.
 async fn read(
     core: &Core,
-    subject: &VerifiedSubject,
+    (caller, subject): (&AuthenticatedServer, &VerifiedSubject),
     permitted: &Permitted,
     mut found: FoundGrant,
 ) -> Result<Result<(Credential, Grant), Released>, Refusal> {
@@ -266,7 +274,7 @@ async fn read(
                 };
                 return Ok(Ok((credential, grant.value)));
             }
-            Some(grant) if grant.value.usable_for(permitted.scopes()) => found.grant = grant,
+            Some(grant) if fits(caller, permitted, &grant.value) => found.grant = grant,
             Some(grant) => return Ok(Err(Released::NotThis(Box::new(grant.value)))),
             None => return Ok(Err(found.not_this())),
         }
