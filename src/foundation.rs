@@ -1,6 +1,8 @@
 //! The foundation: seal, store and keys of one installation, made once by `init` and opened at every start.
 
-use std::path::Path;
+mod unfinished;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::SetupError;
@@ -11,6 +13,7 @@ use secret::Entropy;
 use storage::{MemoryStore, OpenError, Settings, SledStore, Store};
 
 use crate::config::Config;
+use unfinished::Unfinished;
 
 /// What the store's format is called. A binary that finds another one refuses to open it.
 pub const FORMAT: &str = "strongroom-1";
@@ -59,19 +62,74 @@ pub enum FoundationError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is an installation, or something that looks like one.
+    #[error(
+        "{} exists already, and what is there is never touched. If it is this installation, it is set up: go on with \
+         `strongroom serve` (`strongroom admin-key new` makes another admin key). To set up another one, set data.dir to an \
+         empty folder, or move {} away", .path.display(), .data_dir.display()
+    )]
+    Exists {
+        /// What is there.
+        path: PathBuf,
+        /// The data folder.
+        data_dir: PathBuf,
+    },
+    /// Another `init` works in the same folder.
+    #[error("another `strongroom init` is at work in {}; wait for its end", .data_dir.display())]
+    BeingSetUp {
+        /// The data folder.
+        data_dir: PathBuf,
+    },
+    /// `init` was begun and has not ended.
+    #[error("the set-up in {} was begun and not finished, so nothing is kept there yet; run `strongroom init` again", .data_dir.display())]
+    Unfinished {
+        /// The data folder.
+        data_dir: PathBuf,
+    },
+    /// An interrupted `init` may have left half a key file.
+    #[error(
+        "{} is not a whole key file, and an earlier `strongroom init` was interrupted; if it wrote the file, remove the file \
+         and run `strongroom init` again, otherwise set seal.key_file to another path", .path.display()
+    )]
+    HalfKeyFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file or folder of the set-up.
+    #[error("cannot use {}: {source}; check its owner and mode, then run `strongroom init` again", path.display())]
+    Files {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Whose key file a new installation has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyFile {
+    /// It was made with the installation.
+    Made,
+    /// It was there before and is used as it is.
+    Found,
 }
 
 impl Foundation {
-    /// Makes a new installation: key file, store, keys.
+    /// Makes a new installation: key file, store, keys. When it fails, what it made is removed; when it is interrupted, the
+    /// next call begins again.
     ///
     /// # Errors
     /// [`FoundationError`]; an installation that is there already is never touched.
-    pub async fn create(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
+    pub async fn create(
+        config: &Config,
+        hands: &Hands,
+    ) -> Result<(Self, KeyFile), FoundationError> {
         make_folder(&config.data_dir)?;
         if let Some(folder) = config.seal.key_file.parent() {
             make_folder(folder)?;
         }
-        // The store first: if there is one already, no stray key file is left behind.
+        let mut unfinished = Unfinished::begin(&config.data_dir, &store_dir(config))?;
+        let (seal, key_file) = key_file(&config.seal.key_file, &mut unfinished, hands)?;
         let vault = VaultId::from_bytes(random(&*hands.entropy));
         let store: Arc<dyn Store> = Arc::new(SledStore::create(
             &store_dir(config),
@@ -79,11 +137,9 @@ impl Foundation {
             vault.as_bytes(),
             Settings::default(),
         )?);
-        let seal = match KeyFileSeal::open(&config.seal.key_file) {
-            Ok(seal) => seal,
-            Err(_) => KeyFileSeal::create(&config.seal.key_file, &*hands.entropy)?,
-        };
-        Self::new(vault, store, (&seal, &config.registry), hands).await
+        let made = Self::new(vault, store, (&seal, &config.registry), hands).await?;
+        unfinished.finish()?;
+        Ok((made, key_file))
     }
 
     /// Opens an installation.
@@ -91,6 +147,11 @@ impl Foundation {
     /// # Errors
     /// [`FoundationError`] says what is wrong and what to do.
     pub async fn open(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
+        if unfinished::is_there(&config.data_dir) {
+            return Err(FoundationError::Unfinished {
+                data_dir: config.data_dir.clone(),
+            });
+        }
         let seal = KeyFileSeal::open(&config.seal.key_file)?;
         let store = SledStore::open(&store_dir(config), FORMAT, Settings::default())?;
         let vault: [u8; 16] = store
@@ -145,6 +206,26 @@ impl Foundation {
             store,
             keyring,
         })
+    }
+}
+
+/// Opens the key file that is there, whatever is wrong with it being said, or makes it.
+fn key_file(
+    path: &Path,
+    unfinished: &mut Unfinished,
+    hands: &Hands,
+) -> Result<(KeyFileSeal, KeyFile), FoundationError> {
+    match KeyFileSeal::open(path) {
+        Ok(seal) => Ok((seal, KeyFile::Found)),
+        Err(KeyFileError::Absent(_)) => {
+            let seal = KeyFileSeal::create(path, &*hands.entropy)?;
+            unfinished.made_key_file(path);
+            Ok((seal, KeyFile::Made))
+        }
+        Err(KeyFileError::Format(path)) if unfinished.resumed() => {
+            Err(FoundationError::HalfKeyFile { path })
+        }
+        Err(other) => Err(other.into()),
     }
 }
 

@@ -4,17 +4,18 @@ use actix_rt::System;
 use domain::AuditAction;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::output::say_surely;
 use super::{CommandError, hands, say};
 use crate::app::{App, IoRuntime, Sockets, build_vault};
 use crate::config::Config;
-use crate::foundation::{Foundation, Hands};
+use crate::foundation::{Foundation, Hands, KeyFile};
 use crate::telemetry::{self, Format};
 
 /// Sets up a new installation.
 pub(super) fn init(config: &Config) -> Result<(), CommandError> {
     let hands = hands()?;
     System::new().block_on(async {
-        let foundation = Foundation::create(config, &hands).await?;
+        let (foundation, key_file) = Foundation::create(config, &hands).await?;
         let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
         let audit = |error: actors::AuditError| CommandError::Start(error.into());
@@ -35,12 +36,23 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
         }
         drop(io);
         say(&format!("Set up in {}.", config.data_dir.display()));
-        say(&format!(
-            "The key file {} opens it. Keep a copy of the file apart from backups of the data.",
-            config.seal.key_file.display()
-        ));
+        let path = config.seal.key_file.display();
+        say(&match key_file {
+            KeyFile::Made => format!(
+                "The key file {path} opens it. Keep a copy of the file apart from backups of the data."
+            ),
+            KeyFile::Found => format!(
+                "The key file {path} was there already; it opens this installation, too. Keep a copy of the file apart \
+                 from backups of the data."
+            ),
+        });
         say("The first admin key, shown this once (needed only for the admin listener on TCP):");
-        say(&format!("  {}", key.text.as_str()));
+        say_surely(&format!("  {}", key.text.as_str())).map_err(|error| {
+            CommandError::Other(format!(
+                "the installation is set up, but its admin key could not be printed ({error}); \
+                 `strongroom admin-key new` replaces it"
+            ))
+        })?;
         say("Next: `strongroom server new-key NAME` for each MCP server, then `strongroom serve`.");
         Ok(())
     })

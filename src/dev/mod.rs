@@ -86,7 +86,7 @@ async fn practise(
         },
     )?;
     let sockets = Sockets::bind(&config)?;
-    let foundation = Foundation::create(&config, &hands).await?;
+    let (foundation, _) = Foundation::create(&config, &hands).await?;
     let app = App::start(&config, sockets, foundation, &hands).await?;
     let key = server_key(&app).await?;
     let desk = desk::Desk::start(ports.desk, practice.issuer.clone()).map_err(other)?;

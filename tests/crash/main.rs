@@ -45,6 +45,8 @@ mod remains;
 #[expect(dead_code, reason = "the attack tests use more of it")]
 mod server;
 #[cfg(test)]
+mod setup;
+#[cfg(test)]
 mod world;
 
 #[cfg(test)]

@@ -5,6 +5,9 @@
 #[path = "../support/canary.rs"]
 mod canary;
 #[cfg(test)]
+#[path = "../support/configuration.rs"]
+mod configuration;
+#[cfg(test)]
 #[path = "../support/encoding.rs"]
 mod encoding;
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod mcp;
 mod peer;
 #[cfg(test)]
 #[path = "../support/program.rs"]
+#[expect(dead_code, reason = "the crash test uses more of it")]
 mod program;
 #[cfg(test)]
 #[path = "../support/remains.rs"]

@@ -81,6 +81,26 @@ impl Place {
         servers.iter().map(key).collect()
     }
 
+    /// Begins a command and leaves it at once to whoever kills it.
+    pub(crate) fn begin(&self, arguments: &[&str]) -> Child {
+        let quiet = Stdio::null;
+        self.command(arguments)
+            .stdin(quiet())
+            .stdout(quiet())
+            .stderr(quiet())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Runs a command that may fail; whether it succeeded, and what it said.
+    pub(crate) fn attempt(&self, arguments: &[&str]) -> (bool, String) {
+        let output = self.command(arguments).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        remains::said("output of a command", &[], &said);
+        (output.status.success(), said)
+    }
+
     /// Starts `serve` and waits until it says that it is ready.
     pub(crate) fn serve(&self) -> Program {
         let mut child = self

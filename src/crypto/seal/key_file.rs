@@ -80,9 +80,14 @@ impl KeyFileSeal {
             .mode(0o600)
             .open(path)
             .map_err(fault)?;
-        file.write_all(text.as_bytes())
+        if let Err(source) = file
+            .write_all(text.as_bytes())
             .and_then(|()| file.sync_all())
-            .map_err(fault)?;
+        {
+            // Half a key is nobody's key, and would be in the way of the next try.
+            fs::remove_file(path).ok();
+            return Err(fault(source));
+        }
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());

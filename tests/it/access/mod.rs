@@ -18,6 +18,7 @@ mod payloads;
 mod refresh;
 mod repeats;
 pub(crate) mod rows;
+mod setup;
 mod signatures;
 mod states;
 pub(crate) mod tokens;

@@ -114,7 +114,7 @@ impl TestVault {
         )
         .unwrap_or_else(|faults| panic!("{faults}"));
         let hands = hands(&clock);
-        let foundation = Foundation::create(&config, &hands).await.unwrap();
+        let (foundation, _) = Foundation::create(&config, &hands).await.unwrap();
         let store = Arc::clone(&foundation.store);
         let app = App::start(&config, Sockets::bind(&config).unwrap(), foundation, &hands)
             .await
