@@ -189,6 +189,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use secret::Reveal as _;
 
     /// Code and message for a body.
     fn told(body: &str) -> (&'static str, String, String) {
@@ -260,7 +261,7 @@ mod tests {
     #[test]
     fn a_key_in_a_body_is_noticed_wherever_it_stands() {
         let key = secret::ServerKeyText::generate(secret::KeyClass::Server, &secret::OsEntropy);
-        let key = key.as_str();
+        let key = key.reveal();
         for body in [
             format!(r#"{{"key":"{key}"}}"#),
             format!(r#"{{"a":[{{"b":"Bearer {key}"}}]}}"#),

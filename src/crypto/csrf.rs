@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use secret::CsrfSecret;
+use secret::{CsrfSecret, RevealOwn as _};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use domain::{IssuerSlug, ProviderSlug, TenantSlug};
 use hmac::{Hmac, KeyInit, Mac};
-use secret::{KeyBytes, RevealKey, ServerKeyText};
+use secret::{KeyBytes, Reveal as _, RevealKey, ServerKeyText};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -107,7 +107,7 @@ impl MacKey {
     /// belongs to, or empty for an admin key; so a row that is moved to another owner no longer matches its key.
     pub fn server_key_hash(&self, key: &ServerKeyText, owner: &str) -> ServerKeyHash {
         let fields: [&[u8]; 2] = [b"server key", owner.as_bytes()];
-        ServerKeyHash(self.tag(&fields, key.as_str().as_bytes()))
+        ServerKeyHash(self.tag(&fields, key.reveal().as_bytes()))
     }
 
     /// HMAC over LP("user") ‖ LP(tenant) ‖ LP(issuer slug) ‖ LP(issuer URL) ‖ LP(subject bytes).

@@ -25,6 +25,16 @@ impl fmt::Display for BadSecret {
 
 impl std::error::Error for BadSecret {}
 
+/// Says one of our own words aloud. Importing this trait is the act an auditor looks for: it is imported where a word is
+/// handed out, sealed or hashed, see [`Reveal`](crate::Reveal).
+pub trait RevealOwn {
+    /// The bytes, for the keyed look-up hash.
+    fn as_bytes(&self) -> &[u8; 32];
+
+    /// The text form, for the one answer that hands the word out.
+    fn to_text(&self) -> Zeroizing<String>;
+}
+
 macro_rules! bearers {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
@@ -44,20 +54,20 @@ macro_rules! bearers {
                 decode(text).map(Self)
             }
 
-            /// The bytes, for the keyed look-up hash.
-            pub fn as_bytes(&self) -> &[u8; 32] {
-                self.0.expose_secret()
-            }
-
-            /// The text form, for the one answer that hands the word out.
-            pub fn to_text(&self) -> Zeroizing<String> {
-                Zeroizing::new(URL_SAFE_NO_PAD.encode(self.as_bytes()))
-            }
-
             /// Whether both are the same word, in constant time.
             #[must_use]
             pub fn ct_eq(&self, other: &Self) -> bool {
                 self.as_bytes().ct_eq(other.as_bytes()).into()
+            }
+        }
+
+        impl RevealOwn for $name {
+            fn as_bytes(&self) -> &[u8; 32] {
+                self.0.expose_secret()
+            }
+
+            fn to_text(&self) -> Zeroizing<String> {
+                Zeroizing::new(URL_SAFE_NO_PAD.encode(self.as_bytes()))
             }
         }
 
@@ -75,7 +85,7 @@ bearers! {
     /// Opens one elicitation in a browser; it travels in the connect link.
     ///
     /// ```
-    /// use strongroom_secret::{ConnectTicket, OsEntropy};
+    /// use strongroom_secret::{ConnectTicket, OsEntropy, RevealOwn};
     /// let ticket = ConnectTicket::generate(&OsEntropy);
     /// let again = ConnectTicket::parse(&ticket.to_text()).expect("our own text");
     /// assert!(ticket.ct_eq(&again));

@@ -4,8 +4,8 @@
 //! serialized or compared with `==`; the compile-fail tests on [`AccessToken`], [`ConnectTicket`], [`KeyBytes`] and
 //! [`ServerKeyText`] prove the four "cannot", and `tests.rs` proves them for all types at once.
 //!
-//! Saying a provider's word aloud takes the trait [`Reveal`], a key takes [`RevealKey`]. Importing one of them is the
-//! act an auditor looks for.
+//! Saying a provider's word or a server key aloud takes the trait [`Reveal`], one of our own words takes [`RevealOwn`], a
+//! key takes [`RevealKey`]; [`SecretBytes::expose`] is looked for by its name. Each of them is the act an auditor looks for.
 
 mod bearer;
 mod entropy;
@@ -16,10 +16,12 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use bearer::{BadSecret, BrowserCookie, ConnectTicket, CsrfSecret, OauthState, SessionCookie};
+pub use bearer::{
+    BadSecret, BrowserCookie, ConnectTicket, CsrfSecret, OauthState, RevealOwn, SessionCookie,
+};
 pub use entropy::{Entropy, OsEntropy};
 pub use keys::{KeyBytes, RevealKey, SecretBytes};
-pub use server_key::{BadServerKey, KeyClass, SERVER_KEY_PATTERN, ServerKeyText};
+pub use server_key::{BadServerKey, KeyClass, ServerKeyText};
 pub use words::{
     AccessToken, AuthorizationCode, ClientSecret, IdToken, Nonce, PkceVerifier, RefreshToken,
     Reveal, SubjectToken,

@@ -2,16 +2,14 @@
 //!
 //! `srk_<id: 12 base62>_<secret: 43 base62><check: 6 base62>`. The prefix and the checksum exist for offline secret
 //! scanners; the check is CRC-32 over everything before it. Digits are `0-9A-Za-z` in that order, most significant first.
+//! Scanners find them with `\bsr[ka]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\b`.
 
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretBox};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-use crate::Entropy;
-
-/// Regular expression that finds these keys in text, for secret scanners.
-pub const SERVER_KEY_PATTERN: &str = r"\bsr[ka]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\b";
+use crate::{Entropy, Reveal};
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ID: usize = 12;
@@ -55,9 +53,9 @@ impl std::error::Error for BadServerKey {}
 /// The whole text of a key. Its secret part has 256 random bits, so a plain keyed hash of the text is enough to store.
 ///
 /// ```
-/// use strongroom_secret::{KeyClass, OsEntropy, ServerKeyText};
+/// use strongroom_secret::{KeyClass, OsEntropy, Reveal, ServerKeyText};
 /// let key = ServerKeyText::generate(KeyClass::Server, &OsEntropy);
-/// assert!(key.as_str().starts_with(&format!("srk_{}_", key.id())));
+/// assert!(key.reveal().starts_with(&format!("srk_{}_", key.id())));
 /// assert_eq!(format!("{key:?}"), "ServerKeyText(..)");
 /// ```
 /// ```compile_fail
@@ -129,22 +127,19 @@ impl ServerKeyText {
     /// The public id: names the key in lists, logs and look-ups.
     pub fn id(&self) -> &str {
         let start = self.class.prefix().len();
-        self.as_str().get(start..start + ID).unwrap_or_default()
+        self.reveal().get(start..start + ID).unwrap_or_default()
     }
 
     /// The class in the prefix.
     pub fn class(&self) -> KeyClass {
         self.class
     }
+}
 
-    /// The whole text: to hash it, and to show it once to whoever made it. Nothing else may call this.
-    pub fn as_str(&self) -> &str {
+impl Reveal for ServerKeyText {
+    /// The whole text: to hash it, and to show it once to whoever made it.
+    fn reveal(&self) -> &str {
         self.text.expose_secret()
-    }
-
-    /// Regular expression that finds these keys in text, for secret scanners.
-    pub const fn pattern() -> &'static str {
-        SERVER_KEY_PATTERN
     }
 }
 

@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 use zeroize::ZeroizeOnDrop;
 
 /// Says a word aloud. Importing this trait is the act an auditor looks for: it is imported where words are sealed, where
-/// an issuer or provider is spoken to or its token verified, and where a token is answered. The integration test
+/// an issuer or provider is spoken to or its token verified, where a token is answered, and where a key is hashed or shown. The integration test
 /// `secrets_are_said_aloud_in_a_short_list_of_files` names each such file with its reason and fails for any other.
 pub trait Reveal {
     /// The word itself. Keep the borrow short and never put it in a log, an error or a longer-lived string.

@@ -8,7 +8,7 @@ use domain::{
     CallbackParams, Elicitation, ElicitationState, FailureCode, Principal, ProviderCallback,
     ProviderSlug, Returned, SameBrowser, Stage,
 };
-use secret::{AuthorizationCode, OauthState};
+use secret::{AuthorizationCode, OauthState, RevealOwn as _};
 
 use super::audit_trail::about_elicitation;
 use super::consent::code_of;

@@ -6,7 +6,7 @@ use domain::{
     AuditAction, AuditClass, BrowserFlow, BrowserFlowId, ConsentGiven, ElicitationState,
     FailureCode, FormAction, SamePerson, Stage, Tick,
 };
-use secret::OauthState;
+use secret::{OauthState, RevealOwn as _};
 use upstream::{AuthorizationRequest, ProviderFailure, code_challenge};
 
 use super::audit_trail::{about_elicitation, event, event_as};

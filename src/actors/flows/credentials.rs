@@ -4,7 +4,7 @@ use domain::{
     AuditAbout, AuditAction, AuditClass, AuthenticatedServer, CallerRefused, CallerState,
     Principal, ServerSlug, SubjectRefused, TenantSlug, VerifiedSubject,
 };
-use secret::{KeyClass, ServerKeyText};
+use secret::{KeyClass, Reveal as _, ServerKeyText};
 use storage::Revision;
 use zeroize::Zeroizing;
 
@@ -174,7 +174,7 @@ pub(crate) async fn new_key(
     retrying(|| store_key(core, ctx, key.id(), &row)).await?;
     Ok(NewKey {
         view: view(key.id(), &row),
-        text: Zeroizing::new(key.as_str().to_owned()),
+        text: Zeroizing::new(key.reveal().to_owned()),
     })
 }
 

@@ -9,7 +9,7 @@ use domain::{
     ElicitationState, FailureCode, LiveElicitation, OtherElicitation, Permitted, Timestamp,
     VerifiedSubject,
 };
-use secret::ConnectTicket;
+use secret::{ConnectTicket, RevealOwn as _};
 use storage::Revision;
 
 use super::audit_trail::{about_anothers, about_elicitation, by_server, event};

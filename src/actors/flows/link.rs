@@ -4,7 +4,7 @@ use domain::{
     AuditAction, AuditClass, BrowserFlow, BrowserFlowId, Digest, Elicitation, ElicitationId,
     SamePerson, Stage, Timestamp,
 };
-use secret::{BrowserCookie, ConnectTicket, CsrfSecret};
+use secret::{BrowserCookie, ConnectTicket, CsrfSecret, RevealOwn as _};
 
 use super::audit_trail::{about_elicitation, event};
 use super::{elicit, mismatch, walk};

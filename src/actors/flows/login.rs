@@ -9,7 +9,7 @@ use domain::{
     CallbackParams, Elicitation, FormAction, FormProof, Issuer, LoginExpectation, LoginRefused,
     Principal, SamePerson, Timestamp, VerifiedLogin,
 };
-use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, SessionCookie};
+use secret::{CsrfSecret, Nonce, OauthState, PkceVerifier, RevealOwn as _, SessionCookie};
 use storage::StoreError;
 use upstream::{LoginCode, LoginRequest, code_challenge};
 

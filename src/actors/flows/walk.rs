@@ -1,5 +1,6 @@
 //! One browser's walk, loaded: the flow that its cookie opens, the elicitation behind it, and who is signed in.
 
+use secret::RevealOwn as _;
 use std::sync::Arc;
 
 use domain::{

@@ -6,7 +6,9 @@ use domain::{
     Blob, BrowserFlowId, Elicitation, ElicitationId, ElicitationOwner, Identity, Issuer, IssuerUrl,
     Subject, TenantSlug, Timestamp,
 };
-use secret::{ConnectTicket, CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _};
+use secret::{
+    ConnectTicket, CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _, RevealOwn as _,
+};
 
 use super::wire::{Reader, Writer};
 use crate::core::Core;

@@ -5,7 +5,7 @@ use domain::{
     Blob, BrowserSession, Digest, Identity, IssuerUrl, Pseudonym, Subject, TenantSlug, Timestamp,
     UserId,
 };
-use secret::CsrfSecret;
+use secret::{CsrfSecret, RevealOwn as _};
 
 use super::flow::word_text;
 use super::seal;

@@ -7,7 +7,7 @@ use actix_web::HttpResponseBuilder;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actors::doors::{Cookies, cookie_digits};
 use domain::{BrowserFlow, BrowserFlowId, BrowserSession};
-use secret::{BrowserCookie, SessionCookie};
+use secret::{BrowserCookie, RevealOwn as _, SessionCookie};
 use zeroize::Zeroizing;
 
 /// Start of all our names.

@@ -61,7 +61,7 @@ impl Script {
 
     /// The good key.
     pub(crate) fn key(&self) -> &str {
-        self.0.key.as_str()
+        self.0.key.reveal()
     }
 
     /// What the door was asked, in order.

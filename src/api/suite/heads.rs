@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use actix_web::test::TestRequest;
-use secret::{KeyClass, OsEntropy, ServerKeyText};
+use secret::{KeyClass, OsEntropy, Reveal as _, ServerKeyText};
 
 use super::door::Script;
 use super::{about, ask, keyed, post};
@@ -88,14 +88,14 @@ async fn at_127_a_key_that_is_not_whole_and_alone_gets_the_same_401_on_every_rou
         format!("Bearer {swapped}"),
         format!("Bearer {}", key.replacen("srk_", "srx_", 1)),
         format!("Bearer {}", key.replacen("srk_", "sra_", 1)),
-        format!("Bearer {}", admin.as_str()),
+        format!("Bearer {}", admin.reveal()),
     ]);
     let mut documents = std::collections::BTreeSet::new();
     for route in ROUTES
         .iter()
         .filter(|route| matches!(route.serve, Serve::Keyed(_)))
     {
-        for header in wrong.iter().chain([&format!("Bearer {}", other.as_str())]) {
+        for header in wrong.iter().chain([&format!("Bearer {}", other.reveal())]) {
             let request = TestRequest::with_uri(&address(route.path))
                 .method(route.method.clone())
                 .insert_header(("Authorization", header.as_str()));

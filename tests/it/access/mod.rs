@@ -3,6 +3,7 @@
 
 mod admin;
 mod allowance;
+mod aloud;
 mod architecture;
 mod broken;
 mod configuration;

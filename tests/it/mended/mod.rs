@@ -2,12 +2,11 @@
 
 mod answers;
 mod cookies;
-mod flows_end;
-mod issuers;
-mod janitor;
 mod entries;
 mod flows_end;
 mod hopeless;
+mod issuers;
+mod janitor;
 mod keys;
 mod logins;
 mod looks;

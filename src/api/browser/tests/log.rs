@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt::{Debug, Write as _};
 use std::sync::Once;
 
+use secret::Reveal as _;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -67,12 +68,12 @@ impl Subscriber for Lines {
 async fn a_key_that_is_shown_here_is_reported_by_its_public_id() {
     let script = Script::well();
     let key = secret::ServerKeyText::generate(secret::KeyClass::Server, &secret::OsEntropy);
-    let path = format!("/f/{FLOW}?key={}", key.as_str());
+    let path = format!("/f/{FLOW}?key={}", key.reveal());
     ask(&script, click(&path, "none")).await;
     let lines = lines();
     let told = format!("key={} ", key.id());
     assert!(lines.iter().any(|line| line.contains(&told)), "{lines:?}");
-    assert!(!lines.iter().any(|line| line.contains(key.as_str())));
+    assert!(!lines.iter().any(|line| line.contains(key.reveal())));
 }
 
 #[actix_web::test]

@@ -1,7 +1,7 @@
 //! Vectors of what goes into records and indexes: associated data, digests, keyed hashes.
 
 use domain::{IssuerSlug, KeyId, ProviderSlug, TenantSlug, UserId, VaultId};
-use secret::{CsrfSecret, KeyBytes, KeyClass, ServerKeyText};
+use secret::{CsrfSecret, KeyBytes, KeyClass, Reveal as _, RevealOwn as _, ServerKeyText};
 use serde_json::{Value, json};
 use strongroom_crypto::{
     AccountPseudonym, CsrfForm, GrantFacts, KeyFacts, KeyPurpose, KeyState, Kind, LookupLabel,
@@ -229,7 +229,7 @@ fn server_keys(mac: &MacKey) -> Vec<Value> {
         let hash = hex(mac.server_key_hash(&key, owner).as_bytes());
         let owned = |owner: &str, name: &str, text: &str, expect: Value| json!({ "name": format!("{} {name}", class.prefix()), "of": "server_key", "class": class.prefix(), "owner": owner, "text": text, "expect": expect });
         let case = |name: &str, text: &str, expect: Value| owned(owner, name, text, expect);
-        let text = key.as_str();
+        let text = key.reveal();
         let other = if text.starts_with("srk_") {
             "sra_"
         } else {
