@@ -42,6 +42,19 @@ pub enum StartError {
     /// The settings of the connect listener.
     #[error("{0}")]
     Connect(#[from] BadConnectSettings),
+    /// An internal range is none for the outbound client.
+    #[error(
+        "the range {range} of [[internal]] host {host} cannot be used; write it as an address, a slash and a prefix length"
+    )]
+    Internal {
+        /// The host.
+        host: Box<str>,
+        /// Its range.
+        range: String,
+    },
+    /// The system does not say where a bound socket is.
+    #[error("the system does not say which addresses were bound: {0}; start again")]
+    Addresses(#[source] std::io::Error),
     /// The runtime for outside work.
     #[error("the runtime for outside work cannot be started: {0}")]
     Runtime(#[source] std::io::Error),
@@ -68,7 +81,7 @@ pub fn build_vault(
 ) -> Result<(Vault, [Arbiter; 2]), StartError> {
     let policy = AddressPolicy {
         loopback: config.addresses.loopback,
-        internal: internal(config),
+        internal: internal(config)?,
     };
     let outbound = Outbound::new(policy, Arc::new(SystemResolver))
         .map_err(|error| StartError::Outbound(error.to_string()))?;
@@ -83,7 +96,7 @@ pub fn build_vault(
             outbound.running_on(io.handle().clone()),
             config.public_url.clone(),
         ),
-        clock: Arc::clone(&hands.clock),
+        clock: foundation.clock,
         entropy: Arc::clone(&hands.entropy),
         audit_dir: config.data_dir.join("audit"),
         io: io.handle().clone(),
@@ -96,19 +109,23 @@ pub fn build_vault(
     Ok((vault, arbiters))
 }
 
-fn internal(config: &Config) -> Vec<upstream::InternalHost> {
-    let hosts = config.addresses.internal.iter();
-    hosts
-        .flat_map(|host| {
-            host.ranges.iter().filter_map(|range| {
-                let network: Network = range.to_string().parse().ok()?;
-                Some(upstream::InternalHost {
-                    host: host.host.clone(),
-                    network,
-                })
-            })
-        })
-        .collect()
+/// Each declared range; one that were left out would silently forbid what the operator allowed.
+fn internal(config: &Config) -> Result<Vec<upstream::InternalHost>, StartError> {
+    let mut hosts = Vec::new();
+    for declared in &config.addresses.internal {
+        for range in &declared.ranges {
+            let range = range.to_string();
+            let Ok(network) = range.parse::<Network>() else {
+                let host = declared.host.clone();
+                return Err(StartError::Internal { host, range });
+            };
+            hosts.push(upstream::InternalHost {
+                host: declared.host.clone(),
+                network,
+            });
+        }
+    }
+    Ok(hosts)
 }
 
 /// The runtime on which all outside work runs. Dropping it never blocks, so that a start that fails half way can say why.
@@ -161,7 +178,7 @@ impl App {
         foundation: Foundation,
         hands: &Hands,
     ) -> Result<Self, StartError> {
-        let addresses = sockets.addresses().map_err(StartError::Runtime)?;
+        let addresses = sockets.addresses().map_err(StartError::Addresses)?;
         let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, hands, &io)?;
         vault.announce(AuditAction::VaultStarted).await?;

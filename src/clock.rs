@@ -1,5 +1,7 @@
-//! The one real clock. It never goes back while the process runs: a clock that is set back revives nothing that had ended.
+//! The one real clock. It never goes back while the process runs, nor below what the store has seen when it starts: a clock
+//! that is set back revives nothing that had ended.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use domain::{Clock, Timestamp};
@@ -49,6 +51,25 @@ impl SystemClock {
     #[expect(clippy::unused_self, reason = "the other build reads it")]
     const fn shift_ms(&self) -> i64 {
         0
+    }
+}
+
+/// A clock that never says less than a moment that was seen before the process started.
+pub struct NotBefore {
+    clock: Arc<dyn Clock>,
+    floor: Timestamp,
+}
+
+impl NotBefore {
+    /// `clock`, or `floor` for as long as it is earlier.
+    pub fn new(clock: Arc<dyn Clock>, floor: Timestamp) -> Self {
+        Self { clock, floor }
+    }
+}
+
+impl Clock for NotBefore {
+    fn now(&self) -> Timestamp {
+        self.clock.now().max(self.floor)
     }
 }
 

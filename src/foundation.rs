@@ -4,14 +4,16 @@ mod unfinished;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use actors::SetupError;
 use crypto::Keyring;
 use crypto::seal::{KeyFileError, KeyFileSeal, Seal};
-use domain::{Clock, Registry, TenantSlug, VaultId};
+use domain::{Clock, Registry, TenantSlug, Timestamp, VaultId};
 use secret::Entropy;
-use storage::{MemoryStore, OpenError, Settings, SledStore, Store};
+use storage::{MemoryStore, OpenError, Settings, SledStore, Store, StoreError};
 
+use crate::clock::NotBefore;
 use crate::config::Config;
 use unfinished::Unfinished;
 
@@ -35,6 +37,8 @@ pub struct Foundation {
     pub store: Arc<dyn Store>,
     /// Its keys.
     pub keyring: Arc<Keyring>,
+    /// Time, never before what the store has seen.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// An installation cannot be made or opened.
@@ -86,6 +90,20 @@ pub enum FoundationError {
         /// The data folder.
         data_dir: PathBuf,
     },
+    /// The clock is far behind what the store has seen.
+    #[error(
+        "the clock says {now:?}, but this vault has run until {seen:?}: what has ended since would live again. Set the clock \
+         and start again; if it is right now and was wrong before, run `strongroom accept-rollback`"
+    )]
+    ClockBehind {
+        /// What the clock says.
+        now: Timestamp,
+        /// The latest moment in the store.
+        seen: Timestamp,
+    },
+    /// The store failed.
+    #[error("{0}")]
+    Rows(#[from] StoreError),
     /// An interrupted `init` may have left half a key file.
     #[error(
         "{} is not a whole key file, and an earlier `strongroom init` was interrupted; if it wrote the file, remove the file \
@@ -154,18 +172,40 @@ impl Foundation {
         }
         let seal = KeyFileSeal::open(&config.seal.key_file)?;
         let store = SledStore::open(&store_dir(config), FORMAT, Settings::default())?;
+        Self::opened(config, hands, &seal, store).await
+    }
+
+    /// Opens an installation whose store or clock has gone back, and takes both as they are from now on. A human must have
+    /// been asked.
+    ///
+    /// # Errors
+    /// [`FoundationError`], for everything else that is wrong.
+    pub async fn accept_rollback(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
+        let seal = KeyFileSeal::open(&config.seal.key_file)?;
+        let store = SledStore::accept_rollback(&store_dir(config), FORMAT, Settings::default())?;
+        actors::set_back(&store, hands.clock.now()).await?;
+        Self::opened(config, hands, &seal, store).await
+    }
+
+    async fn opened(
+        config: &Config,
+        hands: &Hands,
+        seal: &KeyFileSeal,
+        store: SledStore,
+    ) -> Result<Self, FoundationError> {
         let vault: [u8; 16] = store
             .vault_id()
             .try_into()
             .map_err(|_| FoundationError::VaultId)?;
         let vault = VaultId::from_bytes(vault);
         let store: Arc<dyn Store> = Arc::new(store);
+        let clock = clock(&*store, hands).await?;
         let tenants = tenants(&config.registry);
         let keyring = actors::open_keys(
             &*store,
             vault,
-            (&seal, &tenants),
-            hands.clock.now(),
+            (seal, &tenants),
+            clock.now(),
             &*hands.entropy,
         )
         .await?;
@@ -174,6 +214,7 @@ impl Foundation {
             vault,
             store,
             keyring,
+            clock,
         })
     }
 
@@ -205,9 +246,30 @@ impl Foundation {
             vault,
             store,
             keyring,
+            clock: Arc::clone(&hands.clock),
         })
     }
 }
+
+/// The clock, never below what the store has seen. One that is far behind would stand still for long, so that nothing works
+/// and nobody sees why: it is refused.
+async fn clock(store: &dyn Store, hands: &Hands) -> Result<Arc<dyn Clock>, FoundationError> {
+    let now = hands.clock.now();
+    let seen = actors::seen_until(store).await?.unwrap_or(now);
+    if now.plus(CLOCK_BEHIND) < seen {
+        return Err(FoundationError::ClockBehind { now, seen });
+    }
+    if now < seen {
+        tracing::warn!(
+            behind_ms = seen.as_ms().saturating_sub(now.as_ms()),
+            "the clock is behind the time that this vault has seen; time stands still for it until then"
+        );
+    }
+    Ok(Arc::new(NotBefore::new(Arc::clone(&hands.clock), seen)))
+}
+
+/// How far behind a clock may be: more than any correction of a clock that runs.
+const CLOCK_BEHIND: Duration = Duration::from_secs(60 * 60);
 
 /// Opens the key file that is there, whatever is wrong with it being said, or makes it.
 fn key_file(

@@ -107,6 +107,23 @@ impl AuditLog {
     }
 }
 
+/// Writes an entry of an operator while no vault runs, and returns when it is on the disk.
+///
+/// # Errors
+/// [`AuditError`].
+pub fn record_alone(dir: &Path, clock: &dyn Clock, action: AuditAction) -> Result<(), AuditError> {
+    let file = AuditFile::open(dir)?;
+    let event = AuditEvent {
+        class: AuditClass::Admin,
+        action,
+        outcome: "ok",
+        principal: Principal::Operator,
+        about: AuditAbout::default(),
+    };
+    file.append(&event, clock.now())?;
+    file.sync().map_err(|_| AuditError::Write)
+}
+
 /// The entry for entries that were only counted.
 fn stands_for(count: u64) -> AuditEvent {
     AuditEvent {

@@ -15,6 +15,7 @@ use crate::doors::{Ctx, Refusal};
 use crate::flows::{elicit, pending};
 use crate::rows::{self, Changes, Due, LiveList, RepeatRow, RowKey, Stored};
 use crate::supervise::{Slot, Stage as Arbiter, finished};
+use crate::time_mark;
 
 /// Schedules sweeps. Owns only the fact that one is running.
 pub(crate) struct Janitor {
@@ -107,6 +108,7 @@ impl JanitorHandle {
 /// Handles everything that is due, oldest first. What cannot be handled now stays in the index for the next sweep and does
 /// not hold up the rest; an entry that nobody can read stays for good, and is said each time.
 async fn sweep(core: &Core) -> Result<(), Refusal> {
+    time_mark::note(&*core.store, core.now(), time_mark::COARSE).await?;
     let mut after: Option<Vec<u8>> = None;
     let mut outcome = Ok(());
     loop {

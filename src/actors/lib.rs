@@ -24,9 +24,11 @@ mod rows;
 mod sealing;
 mod setup;
 mod supervise;
+mod time_mark;
 mod vault;
 
-pub use audit::AuditError;
+pub use audit::{AuditError, record_alone};
 pub use flows::budgets::LONGEST_FLOW;
 pub use setup::{SetupError, create_keys, open_keys, pin_issuers};
+pub use time_mark::{seen_until, set_back};
 pub use vault::{Parts, Vault};

@@ -153,7 +153,7 @@ pub async fn open_keys(
 
 async fn stored_keys(store: &dyn Store) -> Result<Vec<WrappedKey>, SetupError> {
     let mut keys = Vec::new();
-    rows::each(store, (Table::Keys, &[]), |row: WrappedRow| {
+    rows::each(store, (Table::Keys, &[]), |_, row: WrappedRow| {
         keys.push(row.to_key());
         ControlFlow::Continue(())
     })
@@ -200,7 +200,7 @@ pub async fn pin_issuers(store: &dyn Store, registry: &Registry) -> Result<(), S
 /// Whether anybody was ever identified by this issuer.
 async fn has_people(store: &dyn Store, issuer: &Issuer) -> Result<bool, SetupError> {
     let mut any = false;
-    rows::each(store, (Table::Users, &[]), |user: UserRow| {
+    rows::each(store, (Table::Users, &[]), |_, user: UserRow| {
         any |= user.issuer == issuer.slug;
         if any {
             ControlFlow::Break(())

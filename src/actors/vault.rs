@@ -30,6 +30,7 @@ use crate::grant_shard::Grants;
 use crate::janitor::JanitorHandle;
 use crate::polls::Polls;
 use crate::supervise::{Stage, Vitals};
+use crate::time_mark;
 
 /// What a vault is built from. The composition root makes these; nothing here reads configuration or the environment.
 pub struct Parts {
@@ -177,6 +178,10 @@ impl Vault {
     /// What the store says.
     pub async fn close(&self) -> Result<(), storage::StoreError> {
         self.core.audit.write_counted();
+        let noted = time_mark::note(&*self.core.store, self.core.now(), Duration::ZERO).await;
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the time of the stop was not noted in the store");
+        }
         self.core.store.close().await
     }
 

@@ -31,7 +31,7 @@ macro_rules! kinds {
 
 kinds! {
     Unauthenticated = 401 "unauthenticated", "The key is missing or not valid",
-        "Send one Authorization header with `Bearer` and a live key of this listener, copied whole. `strongroom server new-key` makes one.";
+        "Send one Authorization header with `Bearer` and a live key of this listener, copied whole. `strongroom server new-key` makes one for a server, `strongroom admin-key new` one for the admin listener.";
     KeyMisplaced = 400 "key-misplaced", "A key is in the wrong place",
         "A Strongroom key was found in the URL, a header or the body, where logs may keep it. Revoke that key, make a new one, and send it only in the Authorization header. The operator finds its public id in the log.";
     BrowserRequest = 400 "browser-request", "Browsers have no business here",

@@ -1,93 +1,135 @@
-//! `server` and `grants`: through the admin socket of the running vault, or, when none runs, through the same door served
-//! for the time of the command. The store belongs to one process, so there is no third way.
+//! `server`, `grants` and `admin-key`: what operators do while the vault runs, or while it does not.
 
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-
-use actix_rt::System;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::args::{Grants, Server};
+use super::args::{AdminKey, Grants, Server};
+use super::door::{Door, Told, at_door, text};
 use super::output::say_surely;
-use super::{CommandError, hands, say};
-use crate::app::{IoRuntime, build_vault, serve_admin_only};
+use super::{CommandError, say};
 use crate::config::Config;
-use crate::foundation::Foundation;
 
 /// `strongroom server …`.
 pub(super) fn server(config: &Config, what: Server) -> Result<(), CommandError> {
-    let (method, path) = match &what {
-        Server::List => (Method::GET, String::from("/v1/servers")),
-        Server::NewKey { server } => (Method::POST, format!("/v1/servers/{}/keys", slug(server)?)),
-        Server::RevokeKey { key } => (Method::DELETE, format!("/v1/keys/{}", key_id(key)?)),
-        Server::Disable { server } => (
-            Method::POST,
-            format!("/v1/servers/{}/disable", slug(server)?),
-        ),
-        Server::Enable { server } => (
-            Method::POST,
-            format!("/v1/servers/{}/enable", slug(server)?),
-        ),
-    };
-    let answer = ask(config, &method, &path)?;
     match what {
-        Server::List => list_servers(&answer),
+        Server::List => at_door(config, async |door: &Door| {
+            list_servers(&door.ask(Method::GET, "/v1/servers").await??);
+            Ok(())
+        }),
         Server::NewKey { server } => {
-            say(&format!(
-                "A key for `{server}`, shown this once. Give it to the MCP server as a secret:"
-            ));
-            if say_surely(&format!("  {}", text(&answer, "/secret"))).is_err() {
-                return give_back(config, text(&answer, "/key/id"));
-            }
+            let path = format!("/v1/servers/{}/keys", slug(&server)?);
+            at_door(config, async |door: &Door| {
+                let answer = known_server(door.ask(Method::POST, &path).await, &server)?;
+                let line = format!(
+                    "A key for `{server}`, shown this once. Give it to the MCP server as a secret:"
+                );
+                show_key(door, &line, &answer).await
+            })
         }
-        Server::RevokeKey { key } => say(&format!(
-            "Key {key} is revoked; requests with it are refused from now on."
-        )),
-        Server::Disable { server } => say(&format!(
-            "Server `{server}` is disabled; its keys are refused from now on."
-        )),
-        Server::Enable { server } => say(&format!("Server `{server}` is enabled.")),
+        Server::RevokeKey { key } => {
+            let path = format!("/v1/keys/{}", key_id(&key)?);
+            at_door(config, async |door: &Door| {
+                let told = door.ask(Method::DELETE, &path).await?;
+                told.map_err(|problem| match problem.code.as_str() {
+                    "not-found" => CommandError::Refused(format!(
+                        "there is no key `{key}`; `strongroom server list` shows the ids"
+                    )),
+                    _ => problem.into(),
+                })?;
+                say(&format!(
+                    "Key {key} is revoked; requests with it are refused from now on."
+                ));
+                Ok(())
+            })
+        }
+        Server::Disable { server } => {
+            switch(config, &server, "disable")?;
+            say(&format!(
+                "Server `{server}` is disabled; its keys are refused from now on."
+            ));
+            Ok(())
+        }
+        Server::Enable { server } => {
+            switch(config, &server, "enable")?;
+            say(&format!("Server `{server}` is enabled."));
+            Ok(())
+        }
     }
-    Ok(())
 }
 
-/// A key that could not be shown is nobody's key: it is revoked at once.
-fn give_back(config: &Config, id: &str) -> Result<(), CommandError> {
-    ask(config, &Method::DELETE, &format!("/v1/keys/{id}"))?;
+fn switch(config: &Config, server: &str, how: &str) -> Result<(), CommandError> {
+    let path = format!("/v1/servers/{}/{how}", slug(server)?);
+    at_door(config, async |door: &Door| {
+        known_server(door.ask(Method::POST, &path).await, server)?;
+        Ok(())
+    })
+}
+
+/// The answer, or that the configuration has no such server.
+fn known_server(told: Told, server: &str) -> Result<Value, CommandError> {
+    told?.map_err(|problem| match problem.code.as_str() {
+        "not-found" => CommandError::Refused(format!(
+            "the configuration declares no server `{server}`; see `strongroom server list`"
+        )),
+        _ => problem.into(),
+    })
+}
+
+/// Shows a key. One that could not be shown is nobody's key: it is revoked at once.
+async fn show_key(door: &Door, line: &str, answer: &Value) -> Result<(), CommandError> {
+    say(line);
+    if say_surely(&format!("  {}", text(answer, "/secret"))).is_ok() {
+        return Ok(());
+    }
+    let path = format!("/v1/keys/{}", text(answer, "/key/id"));
+    door.ask(Method::DELETE, &path).await??;
     Err(CommandError::Other(String::from(
         "the key could not be printed, so it was revoked; run the command again",
     )))
 }
 
+/// `strongroom admin-key …`.
+pub(super) fn admin_key(config: &Config, what: &AdminKey) -> Result<(), CommandError> {
+    match what {
+        AdminKey::New => at_door(config, async |door: &Door| {
+            let answer = door.ask(Method::POST, "/v1/admin-keys").await??;
+            let line = "The admin key, shown this once. Every earlier one is revoked (needed only for the admin listener on TCP):";
+            show_key(door, line, &answer).await
+        }),
+    }
+}
+
 /// `strongroom grants …`.
 pub(super) fn grants(config: &Config, what: Grants) -> Result<(), CommandError> {
     match what {
-        Grants::List => {
-            let mut after: Option<String> = None;
+        Grants::List => at_door(config, async |door: &Door| {
+            let mut path = String::from("/v1/grants");
             loop {
-                let path = after.map_or_else(
-                    || String::from("/v1/grants"),
-                    |after| format!("/v1/grants?after={after}"),
-                );
-                let answer = ask(config, &Method::GET, &path)?;
+                let answer = door.ask(Method::GET, &path).await??;
                 list_grants(&answer);
-                after = answer
-                    .pointer("/next")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned);
-                if after.is_none() {
-                    return Ok(());
+                match answer.pointer("/next").and_then(Value::as_str) {
+                    Some(after) => path = format!("/v1/grants?after={after}"),
+                    None => return Ok(()),
                 }
             }
-        }
+        }),
         Grants::Revoke { grant } => {
             let id: domain::GrantId = grant.parse().map_err(|_| {
                 CommandError::Usage(format!("`{grant}` is not a grant id; they begin with gr_"))
             })?;
-            let answer = ask(config, &Method::DELETE, &format!("/v1/grants/{id}"))?;
-            say(&serde_json::to_string_pretty(&answer).unwrap_or_default());
-            Ok(())
+            at_door(config, async |door: &Door| {
+                let told = door
+                    .ask(Method::DELETE, &format!("/v1/grants/{id}"))
+                    .await?;
+                let answer = told.map_err(|problem| match problem.code.as_str() {
+                    "not-found" => CommandError::Refused(format!(
+                        "there is no grant `{id}`; `strongroom grants list` shows the ids"
+                    )),
+                    _ => problem.into(),
+                })?;
+                say(&serde_json::to_string_pretty(&answer).unwrap_or_default());
+                Ok(())
+            })
         }
     }
 }
@@ -108,76 +150,6 @@ fn key_id(text: &str) -> Result<&str, CommandError> {
             "a key id has twelve letters and digits: those between `srk_` and the next `_`",
         ))
     })
-}
-
-/// Asks whoever serves the admin door.
-fn ask(config: &Config, method: &Method, path: &str) -> Result<Value, CommandError> {
-    let socket = &config.listen.admin_socket;
-    System::new().block_on(async {
-        if UnixStream::connect(socket).is_ok() {
-            return call(socket, method, path).await;
-        }
-        let hands = hands()?;
-        let foundation = Foundation::open(config, &hands).await?;
-        let io = IoRuntime::start()?;
-        let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
-        let own: PathBuf = config.data_dir.join("command.sock");
-        let served = serve_admin_only(&vault, &config.public_origin(), &own)?;
-        let answer = call(&own, method, path).await;
-        served.stop(true).await;
-        std::fs::remove_file(&own).ok();
-        vault
-            .close()
-            .await
-            .map_err(|error| CommandError::Other(error.to_string()))?;
-        for arbiter in &arbiters {
-            arbiter.stop();
-        }
-        drop(io);
-        answer
-    })
-}
-
-async fn call(socket: &Path, method: &Method, path: &str) -> Result<Value, CommandError> {
-    let unreachable = |_| {
-        CommandError::Refused(String::from(
-            "the admin socket does not answer; see the log of `strongroom serve`",
-        ))
-    };
-    let client = reqwest::Client::builder()
-        .unix_socket(socket)
-        .no_proxy()
-        .build()
-        .map_err(unreachable)?;
-    let answer = client
-        .request(method.clone(), format!("http://admin{path}"))
-        .send()
-        .await
-        .map_err(unreachable)?;
-    let good = answer.status().is_success();
-    let body = answer.bytes().await.map_err(unreachable)?;
-    let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    if good {
-        Ok(body)
-    } else {
-        Err(CommandError::Refused(problem(&body)))
-    }
-}
-
-fn problem(body: &Value) -> String {
-    let (title, detail) = (text(body, "/title"), text(body, "/detail"));
-    format!(
-        "{title}: {detail} (code {}, request {})",
-        text(body, "/code"),
-        text(body, "/request_id")
-    )
-}
-
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or("-")
 }
 
 fn rows<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {

@@ -45,6 +45,15 @@ pub(super) enum Command {
     /// What people have connected.
     #[command(subcommand)]
     Grants(Grants),
+    /// The key of the admin listener on TCP; the admin socket needs none.
+    #[command(subcommand)]
+    AdminKey(AdminKey),
+    /// Go on with a store that went back in time, or after the clock was set back. Says what that may cost, and asks for --yes.
+    AcceptRollback {
+        /// Do it: an older copy of the data was put back on purpose, or the clock is right now and was wrong before.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Print the version.
     Version,
 }
@@ -115,6 +124,13 @@ pub(super) enum Server {
         /// Slug of the server.
         server: String,
     },
+}
+
+/// `strongroom admin-key`.
+#[derive(Debug, Subcommand)]
+pub(super) enum AdminKey {
+    /// Make a new admin key, print it, once, and revoke every earlier one.
+    New,
 }
 
 /// `strongroom grants`.

@@ -2,7 +2,9 @@
 
 mod admin;
 mod args;
+mod door;
 mod output;
+mod rollback;
 mod serve;
 
 use std::path::Path;
@@ -90,6 +92,8 @@ fn act(args: Args) -> Result<(), CommandError> {
         Command::Dev(dev) => crate::dev::run(dev.into(), hands()?),
         Command::Server(what) => admin::server(&load(&config, mode())?, what),
         Command::Grants(what) => admin::grants(&load(&config, mode())?, what),
+        Command::AdminKey(what) => admin::admin_key(&load(&config, mode())?, &what),
+        Command::AcceptRollback { yes } => rollback::accept(&load(&config, mode())?, yes),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `init` and `serve`.
 
 use actix_rt::System;
+use actors::doors::AdminDoor as _;
 use domain::AuditAction;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -24,7 +25,7 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
             .await
             .map_err(audit)?;
         let key = vault
-            .new_admin_key()
+            .new_admin_key(vault.begin())
             .await
             .map_err(|refusal| CommandError::Other(refusal.to_string()))?;
         vault

@@ -67,6 +67,7 @@ pub(super) async fn print_token(port: u16, person: &str) -> Result<(), CommandEr
     };
     let client = reqwest::Client::builder()
         .no_proxy()
+        .timeout(super::PATIENCE)
         .build()
         .map_err(unreachable)?;
     let mut url = url::Url::parse(&format!("http://127.0.0.1:{desk}/token/"))

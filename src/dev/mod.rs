@@ -10,6 +10,7 @@ mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::System;
 
@@ -151,6 +152,7 @@ async fn first_link(
     let body = serde_json::json!({ "provider": "practice", "scopes": ["notes.read"], "subject_token": token });
     let client = reqwest::Client::builder()
         .no_proxy()
+        .timeout(PATIENCE)
         .build()
         .map_err(other)?;
     let request = client
@@ -170,6 +172,9 @@ async fn first_link(
     link.map(str::to_owned)
         .ok_or_else(|| CommandError::Other(String::from("the practice vault did not give a link")))
 }
+
+/// How long calls within this machine may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 fn other(error: impl std::fmt::Display) -> CommandError {
     CommandError::Other(error.to_string())

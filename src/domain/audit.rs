@@ -98,6 +98,8 @@ pub enum AuditAction {
     VaultCreated,
     /// The vault was started.
     VaultStarted,
+    /// An operator took a store or a clock for true that had gone back.
+    RollbackAccepted,
     /// Entries that anybody can cause and that were counted instead of written, because there were too many of them.
     RefusalsCounted,
 }

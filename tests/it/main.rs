@@ -13,6 +13,10 @@ mod encoding;
 #[cfg(test)]
 #[path = "../support/lab_remains.rs"]
 mod lab_remains;
+#[cfg(all(test, feature = "test-hooks"))]
+#[path = "../support/program.rs"]
+#[expect(dead_code, reason = "the crash test uses more of it")]
+mod program;
 #[cfg(test)]
 #[path = "../support/remains.rs"]
 mod remains;

@@ -66,6 +66,15 @@ pub struct AdminGrantView {
     pub created: Timestamp,
 }
 
+/// A page of grants.
+#[derive(Debug, Clone)]
+pub struct AdminGrantPage {
+    /// What is there; fewer than asked for when some ended just now.
+    pub grants: Vec<AdminGrantView>,
+    /// After which id the next page begins; nothing on the last one.
+    pub next: Option<GrantId>,
+}
+
 /// How the vault is.
 #[derive(Debug, Clone)]
 pub struct HealthView {
@@ -97,6 +106,9 @@ pub trait AdminDoor: Send + Sync + 'static {
     /// Makes a key for a server; at most two live ones at a time.
     fn new_key<'a>(&'a self, ctx: Ctx, server: &'a ServerSlug) -> Answer<'a, NewKey>;
 
+    /// Makes an admin key; every earlier one stops working.
+    fn new_admin_key(&self, ctx: Ctx) -> Answer<'_, NewKey>;
+
     /// Revokes a key; it stops working at once.
     fn revoke_key<'a>(&'a self, ctx: Ctx, key: &'a str) -> Answer<'a, KeyView>;
 
@@ -108,13 +120,8 @@ pub trait AdminDoor: Send + Sync + 'static {
         disabled: bool,
     ) -> Answer<'a, ()>;
 
-    /// All grants, up to `limit`, after the given id.
-    fn grants(
-        &self,
-        ctx: Ctx,
-        after: Option<GrantId>,
-        limit: usize,
-    ) -> Answer<'_, Vec<AdminGrantView>>;
+    /// The page of all grants after the given id, of at most `limit`.
+    fn grants(&self, ctx: Ctx, after: Option<GrantId>, limit: usize) -> Answer<'_, AdminGrantPage>;
 
     /// Ends a grant, with one attempt to revoke it at the provider.
     fn revoke_grant(&self, ctx: Ctx, id: GrantId) -> Answer<'_, RevocationReceipt>;

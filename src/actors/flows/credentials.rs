@@ -1,5 +1,7 @@
 //! Keys of servers and operators: made, shown once, checked on every call (C1), revoked.
 
+use std::ops::ControlFlow;
+
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuthenticatedServer, CallerRefused, CallerState,
     Principal, ServerSlug, SubjectRefused, TenantSlug, VerifiedSubject,
@@ -205,27 +207,34 @@ async fn store_key(core: &Core, ctx: Ctx, id: &str, row: &ServerKeyRow) -> Resul
         .await
 }
 
-/// Revokes a key.
+/// Revokes a key. One that is revoked already stays as it is.
 pub(crate) async fn revoke_key(core: &Core, ctx: Ctx, id: &str) -> Result<KeyView, Refusal> {
+    retrying(|| store_revoked(core, ctx, id)).await
+}
+
+async fn store_revoked(core: &Core, ctx: Ctx, id: &str) -> Result<KeyView, Stepped> {
     let at = rows::keys::server_key(id);
     let Some(Stored {
         value: mut row,
         revision,
     }) = rows::load::<ServerKeyRow>(&*core.store, &at).await?
     else {
-        return Err(Refusal::NotFound);
+        return Err(Refusal::NotFound.into());
     };
-    let mut changes = Changes::default();
-    if row.revoked.is_none() {
-        row.revoked = Some(ctx.now);
-        changes.put(at, revision, &row);
-    }
     let about = AuditAbout {
         server: row.server.clone(),
         key: Some(id.into()),
         ..AuditAbout::default()
     };
     let what = (AuditClass::Key, AuditAction::ServerKeyRevoked);
+    if row.revoked.is_some() {
+        let by = (Principal::Operator, about);
+        core.audited_as(ctx, what, "already-revoked", by).await?;
+        return Ok(view(id, &row));
+    }
+    row.revoked = Some(ctx.now);
+    let mut changes = Changes::default();
+    changes.put(at, revision, &row);
     core.commit_audited(ctx, changes, event(what, Principal::Operator, about))
         .await?;
     Ok(view(id, &row))
@@ -234,29 +243,14 @@ pub(crate) async fn revoke_key(core: &Core, ctx: Ctx, id: &str) -> Result<KeyVie
 /// All keys of a server, revoked ones included.
 pub(crate) async fn keys_of(core: &Core, server: &ServerSlug) -> Result<Vec<KeyView>, Refusal> {
     let mut keys = Vec::new();
-    let mut after: Option<Vec<u8>> = None;
-    loop {
-        let page = core
-            .store
-            .scan(
-                storage::Table::ServerKeys,
-                &[],
-                after.as_deref(),
-                storage::SCAN_MAX,
-            )
-            .await?;
-        for row in &page {
-            let parsed: ServerKeyRow =
-                rows::parse(storage::Table::ServerKeys, (&row.key, &row.body))?;
-            if parsed.server.as_ref() == Some(server) {
-                keys.push(view(&String::from_utf8_lossy(&row.key), &parsed));
-            }
+    let all = (storage::Table::ServerKeys, &[][..]);
+    rows::each(&*core.store, all, |id, row: ServerKeyRow| {
+        if row.server.as_ref() == Some(server) {
+            keys.push(view(&String::from_utf8_lossy(id), &row));
         }
-        match page.last() {
-            Some(last) if page.len() == storage::SCAN_MAX => after = Some(last.key.clone()),
-            _ => break,
-        }
-    }
+        ControlFlow::Continue(())
+    })
+    .await?;
     keys.sort_by_key(|key: &KeyView| key.created);
     Ok(keys)
 }

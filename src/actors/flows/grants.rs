@@ -1,18 +1,19 @@
 //! Grants: found, listed, changed in status, ended with one revocation at the provider.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, AuditEvent, AuthenticatedServer, Grant, GrantId, GrantKey,
     GrantStatus, Principal, VerifiedSubject,
 };
-use storage::{Revision, StoreError, Table};
+use storage::{Revision, Table};
 
 use super::audit_trail::{about_anothers, about_grant, by_server, event};
 use super::people;
 use super::revocation::{self, Authorization};
 use crate::core::{Core, Stepped};
-use crate::doors::{AdminGrantView, Ctx, GrantView, Refusal, RevocationReceipt};
+use crate::doors::{AdminGrantPage, AdminGrantView, Ctx, GrantView, Refusal, RevocationReceipt};
 use crate::rows::{self, Changes, RowKey, Stored, UserRow};
 use crate::sealing::{DataKey, TokenRecord, TokenToSeal, main_slot};
 
@@ -97,15 +98,13 @@ pub(crate) async fn list(
         return Ok(Vec::new());
     };
     let prefix = rows::keys::grants_prefix(&server.tenant, user.value.id, &server.slug);
-    let found = core
-        .store
-        .scan(Table::Grants, &prefix, None, storage::SCAN_MAX)
-        .await?;
-    let grants: Result<Vec<Grant>, StoreError> = found
-        .iter()
-        .map(|row| rows::parse(Table::Grants, (&row.key, &row.body)))
-        .collect();
-    Ok(grants?.iter().map(view).collect())
+    let mut views = Vec::new();
+    rows::each(&*core.store, (Table::Grants, &prefix), |_, grant: Grant| {
+        views.push(view(&grant));
+        ControlFlow::Continue(())
+    })
+    .await?;
+    Ok(views)
 }
 
 /// One grant of this person at this server; anybody else's looks like one that is not there, but the log says who came
@@ -148,33 +147,42 @@ async fn not_mine<T>(
     Err(Refusal::NotFound)
 }
 
-/// All grants, for the operator.
+/// A page of all grants, for the operator. Whether there are more is decided by the index: a grant that went away just now
+/// leaves its page shorter and ends no list.
 pub(crate) async fn all(
     core: &Core,
     after: Option<GrantId>,
     limit: usize,
-) -> Result<Vec<AdminGrantView>, Refusal> {
+) -> Result<AdminGrantPage, Refusal> {
     let after = after.map(|id| id.as_bytes().to_vec());
-    let index = core
+    let limit = limit.clamp(1, storage::SCAN_MAX - 1);
+    let mut index = core
         .store
-        .scan(
-            Table::GrantIds,
-            &[],
-            after.as_deref(),
-            limit.min(storage::SCAN_MAX),
-        )
+        .scan(Table::GrantIds, &[], after.as_deref(), limit + 1)
         .await?;
-    let mut views = Vec::with_capacity(index.len());
+    let more = index.len() > limit;
+    index.truncate(limit);
+    let mut page = AdminGrantPage {
+        grants: Vec::with_capacity(index.len()),
+        next: None,
+    };
+    if let Some(last) = index.last().filter(|_| more) {
+        let id: [u8; 16] = last.key.as_slice().try_into().map_err(|_| {
+            tracing::error!("the index of grants has an entry that this program did not write");
+            Refusal::Internal
+        })?;
+        page.next = Some(GrantId::from_bytes(id));
+    }
     for at in index {
         let key = RowKey {
             table: Table::Grants,
             key: at.body,
         };
         if let Some(grant) = rows::load::<Grant>(&*core.store, &key).await? {
-            views.push(admin_view(&grant.value));
+            page.grants.push(admin_view(&grant.value));
         }
     }
-    Ok(views)
+    Ok(page)
 }
 
 /// Ends a grant for its own server and person.

@@ -3,6 +3,7 @@
 //! Each step loads what it needs, decides with the pure functions of the domain, and commits by compare-and-swap. Nothing
 //! is kept between steps but what is in the store, so a process may end anywhere and another may go on.
 
+pub(crate) mod admin_key;
 pub(crate) mod audit_trail;
 pub(crate) mod budgets;
 pub(crate) mod callback;

@@ -4,6 +4,8 @@
 //! nothing that the person still uses may hang on the same authorization; otherwise the tokens are erased here alone. Called
 //! after the commit that ended something here, so that what has ended does not count as in use.
 
+use std::ops::ControlFlow;
+
 use domain::{Digest, Elicitation, Grant, GrantStatus, ProviderSlug, TenantSlug, UserId};
 use secret::{AccessToken, RefreshToken};
 use storage::{StoreError, Table};
@@ -110,22 +112,15 @@ pub(crate) async fn tell(
 /// Whether an active grant of the same person may hang on this authorization.
 async fn in_use(core: &Core, of: &Authorization<'_>) -> Result<bool, StoreError> {
     let prefix = rows::keys::person_grants_prefix(of.tenant, of.user);
-    let mut after: Option<Vec<u8>> = None;
-    loop {
-        let page = core
-            .store
-            .scan(Table::Grants, &prefix, after.as_deref(), storage::SCAN_MAX)
-            .await?;
-        for row in &page {
-            if of.may_carry(&rows::parse::<Grant>(Table::Grants, (&row.key, &row.body))?) {
-                return Ok(true);
-            }
+    let mut any = ControlFlow::Continue(());
+    rows::each(&*core.store, (Table::Grants, &prefix), |_, grant: Grant| {
+        if of.may_carry(&grant) {
+            any = ControlFlow::Break(());
         }
-        match page.last() {
-            Some(last) if page.len() == storage::SCAN_MAX => after = Some(last.key.clone()),
-            _ => return Ok(false),
-        }
-    }
+        any
+    })
+    .await?;
+    Ok(any.is_break())
 }
 
 /// The same for tokens that nobody confirmed.

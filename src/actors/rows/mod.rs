@@ -72,14 +72,14 @@ pub(crate) fn parse<T: Row>(table: Table, (key, body): (&[u8], &[u8])) -> Result
     }
 }
 
-/// Shows all rows of a table whose key begins with `prefix`, in order of their keys, until `see` has seen enough.
+/// Shows all rows of a table whose key begins with `prefix`, each with its key, in order, until `see` has seen enough.
 ///
 /// # Errors
 /// What the store says; one row that is not what it should be ends it.
 pub(crate) async fn each<T: Row>(
     store: &dyn Store,
     (table, prefix): (Table, &[u8]),
-    mut see: impl FnMut(T) -> ControlFlow<()>,
+    mut see: impl FnMut(&[u8], T) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let mut after: Option<Vec<u8>> = None;
     loop {
@@ -87,7 +87,7 @@ pub(crate) async fn each<T: Row>(
             .scan(table, prefix, after.as_deref(), storage::SCAN_MAX)
             .await?;
         for row in &page {
-            if see(parse(table, (&row.key, &row.body))?).is_break() {
+            if see(&row.key, parse(table, (&row.key, &row.body))?).is_break() {
                 return Ok(());
             }
         }

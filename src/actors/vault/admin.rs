@@ -5,10 +5,10 @@ use storage::Health;
 
 use super::Vault;
 use crate::doors::{
-    AdminDoor, AdminGrantView, Answer, Ctx, HealthView, KeyView, NewKey, RevocationReceipt,
+    AdminDoor, AdminGrantPage, Answer, Ctx, HealthView, KeyView, NewKey, RevocationReceipt,
     ServerView,
 };
-use crate::flows::{credentials, grants};
+use crate::flows::{admin_key, credentials, grants};
 
 impl AdminDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -46,6 +46,10 @@ impl AdminDoor for Vault {
         Box::pin(credentials::new_key(&self.core, ctx, Some(server)))
     }
 
+    fn new_admin_key(&self, ctx: Ctx) -> Answer<'_, NewKey> {
+        Box::pin(admin_key::replace(&self.core, ctx))
+    }
+
     fn revoke_key<'a>(&'a self, ctx: Ctx, key: &'a str) -> Answer<'a, KeyView> {
         Box::pin(credentials::revoke_key(&self.core, ctx, key))
     }
@@ -59,12 +63,7 @@ impl AdminDoor for Vault {
         Box::pin(credentials::set_disabled(&self.core, ctx, server, disabled))
     }
 
-    fn grants(
-        &self,
-        _: Ctx,
-        after: Option<GrantId>,
-        limit: usize,
-    ) -> Answer<'_, Vec<AdminGrantView>> {
+    fn grants(&self, _: Ctx, after: Option<GrantId>, limit: usize) -> Answer<'_, AdminGrantPage> {
         Box::pin(grants::all(&self.core, after, limit))
     }
 
@@ -81,15 +80,5 @@ impl AdminDoor for Vault {
             actors_replaced: self.vitals.count(),
             version: self.version,
         }
-    }
-}
-
-impl Vault {
-    /// Makes an admin key; `init` prints it once.
-    ///
-    /// # Errors
-    /// [`crate::doors::Refusal`] when it cannot be stored.
-    pub async fn new_admin_key(&self) -> Result<NewKey, crate::doors::Refusal> {
-        credentials::new_key(&self.core, self.ctx(), None).await
     }
 }

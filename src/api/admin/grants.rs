@@ -39,15 +39,9 @@ pub(crate) async fn list(admin: &Admin, asked: Asked<'_>) -> Result<HttpResponse
         })?),
     };
     let limit = limit(asked.query.get("limit").map(String::as_str))?;
-    // One more than asked for says whether there is a next page.
-    let mut grants = admin.door.grants(asked.ctx, after, limit + 1).await?;
-    let more = grants.len() > limit;
-    grants.truncate(limit);
-    let next = grants
-        .last()
-        .filter(|_| more)
-        .map(|last| last.id.to_string());
-    let grants = grants.iter().map(grant).collect();
+    let page = admin.door.grants(asked.ctx, after, limit).await?;
+    let next = page.next.map(|id| id.to_string());
+    let grants = page.grants.iter().map(grant).collect();
     Ok(answer(StatusCode::OK, &Page { grants, next }))
 }
 

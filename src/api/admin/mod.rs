@@ -33,6 +33,7 @@ pub(crate) static ROUTES: &[Route<Serve>] = routes! {
     GET    "/v1/servers" [] => servers::list;
     POST   "/v1/servers/{slug}/keys" [] => servers::new_key;
     DELETE "/v1/keys/{id}" [] => servers::revoke_key;
+    POST   "/v1/admin-keys" [] => servers::new_admin_key;
     POST   "/v1/servers/{slug}/disable" [] => servers::disable;
     POST   "/v1/servers/{slug}/enable" [] => servers::enable;
     GET    "/v1/grants" ["after" "limit"] => grants::list;

@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::Bytes;
-use actors::doors::{KeyView, ServerView};
+use actors::doors::{self, KeyView, ServerView};
 use domain::{ProviderSlug, ServerSlug, SubjectMode};
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -57,18 +57,40 @@ pub(crate) async fn list(admin: &Admin, asked: Asked<'_>) -> Result<HttpResponse
     Ok(answer(StatusCode::OK, &Servers { servers }))
 }
 
-/// `POST /v1/servers/{slug}/keys`. The body is wiped when it has been sent. Cannot be repeated safely, and says so.
+/// `POST /v1/servers/{slug}/keys`. Cannot be repeated safely, and says so.
 pub(crate) async fn new_key(admin: &Admin, asked: Asked<'_>) -> Result<HttpResponse, Problem> {
     let slug: ServerSlug = asked.in_path("slug")?;
     let ctx = asked.ctx;
+    refuse_idempotency_key(&asked)?;
+    asked.no_body().await?;
+    let fresh = admin.door.new_key(ctx, &slug).await?;
+    shown_once(&fresh)
+}
+
+/// `POST /v1/admin-keys`. Every earlier admin key is revoked, the one that was sent with this request included.
+pub(crate) async fn new_admin_key(
+    admin: &Admin,
+    asked: Asked<'_>,
+) -> Result<HttpResponse, Problem> {
+    let ctx = asked.ctx;
+    refuse_idempotency_key(&asked)?;
+    asked.no_body().await?;
+    let fresh = admin.door.new_admin_key(ctx).await?;
+    shown_once(&fresh)
+}
+
+/// A key is shown once, so the same answer cannot be given again; and ignoring the header would make a second key.
+fn refuse_idempotency_key(asked: &Asked<'_>) -> Result<(), Problem> {
     if asked.request.headers().contains_key(IDEMPOTENCY_KEY) {
-        // A key is shown once, so the same answer cannot be given again; and ignoring the header would make a second key.
         let message = "not here: each request makes a new key. After a failure list the servers, and revoke a key that \
              you did not receive";
         return Err(Problem::header(IDEMPOTENCY_KEY, message));
     }
-    asked.no_body().await?;
-    let fresh = admin.door.new_key(ctx, &slug).await?;
+    Ok(())
+}
+
+/// The answer with a fresh key. The body is wiped when it has been sent.
+fn shown_once(fresh: &doors::NewKey) -> Result<HttpResponse, Problem> {
     let shown = NewKey {
         key: key(&fresh.view),
         secret: &fresh.text,

@@ -59,7 +59,7 @@ pub enum OpenError {
     #[error(
         "the store went back in time: it ends at commit {store}, but commit {sidecar} was acknowledged. \
          An old copy was put back or the end of the file is lost. Restore the newest backup; \
-         if this copy is the one you want, accept the rollback explicitly"
+         if this copy is the one you want, run `strongroom accept-rollback`"
     )]
     RolledBack {
         /// Last commit in the store.
@@ -70,7 +70,7 @@ pub enum OpenError {
     /// Without the sidecar a rollback cannot be ruled out.
     #[error(
         "{} is missing, unreadable or belongs to another vault, so nobody can tell whether commits are missing; \
-         put it back, or accept the store as it is explicitly", .path.display()
+         put it back, or run `strongroom accept-rollback` to take the store as it is", .path.display()
     )]
     SidecarLost {
         /// Where the sidecar should be.

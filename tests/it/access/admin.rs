@@ -10,7 +10,7 @@ use super::{audited_for, grants, problem, read};
 use crate::support::{Answered, Browser, McpServer, TestVault};
 
 /// One call on the admin socket.
-async fn admin(vault: &TestVault, method: Method, path: &str) -> Answered {
+pub(crate) async fn admin(vault: &TestVault, method: Method, path: &str) -> Answered {
     let socket = vault.app.addresses().admin_socket.clone();
     let client = reqwest::Client::builder()
         .no_proxy()
@@ -308,7 +308,8 @@ async fn over_tcp_an_operator_needs_an_admin_key() {
     vault.config.listen.admin = Some((Ipv4Addr::LOCALHOST, port).into());
     vault = vault.restart().await;
     let base = format!("http://127.0.0.1:{port}");
-    let key = vault.app.vault().new_admin_key().await.unwrap().text;
+    let fresh = |answer: Answered| answer.text("/secret").to_owned();
+    let key = fresh(admin(&vault, Method::POST, "/v1/admin-keys").await);
     let as_server = vault.s1.call(Method::GET, "/v1/servers", &[], None).await;
     assert_eq!(
         as_server.status, 404,
@@ -325,6 +326,16 @@ async fn over_tcp_an_operator_needs_an_admin_key() {
             .await;
         assert_eq!(answer.status, status);
     }
+    // A new one, asked for with the old one, replaces it.
+    let old = McpServer::new(&base, &key);
+    let made = old.call(Method::POST, "/v1/admin-keys", &[], None).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let key = fresh(made);
+    for (server, status) in [(&old, 401), (&McpServer::new(&base, &key), 200)] {
+        let answer = server.call(Method::GET, "/healthz", &[], None).await;
+        assert_eq!(answer.status, status);
+    }
+    assert_eq!(vault.audited("server_key_revoked", "ok"), 1);
     // An admin key is no server key, even where somebody tries.
     let misused = McpServer::new(&vault.api, &key);
     assert_eq!(misused.ensure(&vault.token("alice")).await.status, 401);

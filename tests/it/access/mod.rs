@@ -1,11 +1,13 @@
 //! Attacks and accidents at the api and admin listeners and at the store: every test asks through the wire, and then looks
 //! at everything that can be seen from outside: answers, audit entries, what reached the labs, what stands in the store.
 
-mod admin;
+pub(crate) mod admin;
 mod allowance;
 mod aloud;
 mod architecture;
 mod broken;
+#[cfg(feature = "test-hooks")]
+mod commands;
 mod configuration;
 mod crossing;
 mod ensure;

@@ -1,6 +1,7 @@
 //! Faults that a review found, each with the test that would have found it first.
 
 mod answers;
+mod clock_back;
 mod cookies;
 mod entries;
 mod flows_end;
@@ -8,6 +9,7 @@ mod hopeless;
 mod issuers;
 mod janitor;
 mod keys;
+mod lists;
 mod logins;
 mod looks;
 mod proofs;

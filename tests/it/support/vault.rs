@@ -151,6 +151,12 @@ impl TestVault {
         self.restart_after(|_| {}).await
     }
 
+    /// Stops the process and starts another one after so many seconds; negative when the clock was set back meanwhile.
+    pub(crate) async fn restart_later(self, seconds: i64) -> Self {
+        let clock = self.clock.clone();
+        self.restart_after(move |_| clock.move_s(seconds)).await
+    }
+
     /// Stops the process, puts an earlier image of its disk back and starts another process on it.
     pub(crate) async fn restart_from(self, image: &TempDir) -> Self {
         let put_back = |data: &std::path::Path| {
@@ -225,6 +231,15 @@ impl TestVault {
         self.app.stop().await;
         self.issuer.stop().await;
         self.provider.stop().await;
+    }
+
+    /// Ends everything but what is on the disk; gives the configuration, and the folder for as long as it is held.
+    pub(crate) async fn stop_keeping(self) -> (Config, impl Drop) {
+        self.app.stop().await;
+        drop(self.store);
+        self.issuer.stop().await;
+        self.provider.stop().await;
+        (self.config, self.folder)
     }
 
     /// The folder of everything.

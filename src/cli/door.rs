@@ -1,0 +1,139 @@
+//! The admin door, as a command finds it: through the socket of the running vault, or, when none runs, served for the time of
+//! the command. The store belongs to one process, so there is no third way.
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use actix_rt::System;
+use reqwest::Method;
+use serde_json::Value;
+
+use super::{CommandError, hands};
+use crate::app::{IoRuntime, build_vault, serve_admin_only};
+use crate::config::Config;
+use crate::foundation::Foundation;
+
+/// The open door.
+pub(super) struct Door(reqwest::Client);
+
+/// What the vault refused.
+pub(super) struct Problem {
+    /// Its code.
+    pub(super) code: String,
+    /// What to tell.
+    text: String,
+}
+
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem.text)
+    }
+}
+
+/// An answer: what was asked for, or a problem, which the command may know better words for.
+pub(super) type Told = Result<Result<Value, Problem>, CommandError>;
+
+/// Opens the door once and lets the command ask as often as it needs.
+///
+/// # Errors
+/// [`CommandError`]: the vault cannot be opened or reached, and what `work` says.
+pub(super) fn at_door<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(&Door) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let socket = &config.listen.admin_socket;
+    System::new().block_on(async {
+        if UnixStream::connect(socket).is_ok() {
+            return work(&Door::to(socket)?).await;
+        }
+        let hands = hands()?;
+        let foundation = Foundation::open(config, &hands).await?;
+        let io = IoRuntime::start()?;
+        let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
+        let own: PathBuf = config.data_dir.join("command.sock");
+        let served = serve_admin_only(&vault, &config.public_origin(), &own)?;
+        let answer = match Door::to(&own) {
+            Ok(door) => work(&door).await,
+            Err(error) => Err(error),
+        };
+        served.stop(true).await;
+        std::fs::remove_file(&own).ok();
+        vault
+            .close()
+            .await
+            .map_err(|error| CommandError::Other(error.to_string()))?;
+        for arbiter in &arbiters {
+            arbiter.stop();
+        }
+        drop(io);
+        answer
+    })
+}
+
+impl Door {
+    fn to(socket: &Path) -> Result<Self, CommandError> {
+        let client = reqwest::Client::builder()
+            .unix_socket(socket)
+            .no_proxy()
+            .timeout(PATIENCE)
+            .build()
+            .map_err(unreachable)?;
+        Ok(Self(client))
+    }
+
+    /// One call.
+    ///
+    /// # Errors
+    /// [`CommandError::Refused`] when nobody answers.
+    pub(super) async fn ask(&self, method: Method, path: &str) -> Told {
+        let answer = self
+            .0
+            .request(method, format!("http://admin{path}"))
+            .send()
+            .await
+            .map_err(unreachable)?;
+        let good = answer.status().is_success();
+        let body = answer.bytes().await.map_err(unreachable)?;
+        let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        Ok(if good { Ok(body) } else { Err(problem(&body)) })
+    }
+}
+
+/// Longer than the longest call to a provider (30 s) that an operator's command waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a function for `map_err`, which gives it"
+)]
+fn unreachable(error: reqwest::Error) -> CommandError {
+    CommandError::Refused(String::from(if error.is_timeout() {
+        "the admin socket did not answer within a minute, so whether it was done is not known; see the log of `strongroom serve`"
+    } else {
+        "the admin socket does not answer; see the log of `strongroom serve`"
+    }))
+}
+
+fn problem(body: &Value) -> Problem {
+    let (title, detail, code) = (
+        text(body, "/title"),
+        text(body, "/detail"),
+        text(body, "/code"),
+    );
+    Problem {
+        code: code.to_owned(),
+        text: format!(
+            "{title}: {detail} (code {code}, request {})",
+            text(body, "/request_id")
+        ),
+    }
+}
+
+/// A text in an answer; `-` where there is none.
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or("-")
+}
