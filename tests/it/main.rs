@@ -13,7 +13,8 @@ mod encoding;
 #[cfg(test)]
 #[path = "../support/lab_remains.rs"]
 mod lab_remains;
-#[cfg(all(test, feature = "test-hooks"))]
+#[cfg(test)]
+#[cfg(feature = "test-hooks")]
 #[path = "../support/program.rs"]
 #[expect(dead_code, reason = "the crash test uses more of it")]
 mod program;
