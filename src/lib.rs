@@ -4,11 +4,20 @@
 //! bottom up, binds the three listeners and stops everything in order. Nothing else knows it.
 #![doc = include_str!("ARCHITECTURE.md")]
 
+#[cfg(all(
+    any(feature = "test-hooks", feature = "kill-switch"),
+    not(debug_assertions)
+))]
+compile_error!(
+    "test-hooks and kill-switch are for builds of tests; a release is built without them"
+);
+
 pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod dev;
+mod dumps;
 pub mod foundation;
 mod sockets;
 mod telemetry;

@@ -66,6 +66,9 @@ pub fn run() -> ExitCode {
             return ExitCode::from(u8::try_from(wrong.exit_code()).unwrap_or(2));
         }
     };
+    if let Err(error) = crate::dumps::forbid() {
+        output::complain(&format!("core dumps cannot be switched off: {error}"));
+    }
     upstream::install_crypto();
     match act(args) {
         Ok(()) => ExitCode::SUCCESS,

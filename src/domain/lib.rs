@@ -3,6 +3,9 @@
 //! No IO, no clock, no randomness, no async: whoever calls brings time and random bytes along. The checks of the connect
 //! flow live in [`checks`]; each returns a proof that the next step demands as an argument.
 
+#[cfg(all(feature = "kill-switch", not(debug_assertions)))]
+compile_error!("kill-switch is for builds of tests; a release is built without it");
+
 mod audit;
 mod blob;
 mod browser_flow;

@@ -186,6 +186,11 @@ impl Program {
         self.log.lock().unwrap().clone()
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.lock().unwrap().id()
+    }
+
     /// kill -9, and waits until it is dead.
     pub(crate) fn kill(&self) {
         let mut child = self

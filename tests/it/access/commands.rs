@@ -87,6 +87,20 @@ fn keys_are_made_and_revoked_by_the_running_vault_as_well() {
 }
 
 #[test]
+fn a_running_vault_leaves_no_core_dump() {
+    let place = place();
+    place.run(&["init"]);
+    let program = place.serve();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", program.id())).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let bounds: Vec<&str> = core.unwrap().split_whitespace().collect();
+    assert_eq!(bounds[4..6], ["0", "0"], "{limits}");
+    program.stop();
+}
+
+#[test]
 fn a_store_that_went_back_is_opened_only_when_an_operator_accepts_it() {
     let place = place();
     place.run(&["init"]);
