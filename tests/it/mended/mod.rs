@@ -1,6 +1,7 @@
 //! Faults that a review found, each with the test that would have found it first.
 
 mod answers;
+mod checks;
 mod clock_back;
 mod cookies;
 mod entries;
