@@ -25,7 +25,7 @@ pub struct Listen {
     pub admin_socket: PathBuf,
     /// Operators over TCP, loopback only, if asked for.
     pub admin: Option<SocketAddr>,
-    /// Where the proxy in front connects from; only its `Forwarded` headers are believed.
+    /// Where the proxy in front connects from; its `X-Forwarded-Host` is believed, and nobody else's.
     pub trusted_proxies: Vec<Cidr>,
 }
 

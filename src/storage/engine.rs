@@ -63,7 +63,7 @@ impl fmt::Debug for Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Table {
-    /// Facts about the vault as a whole: seal, epoch.
+    /// Facts about the vault as a whole: seal, issuers, the latest time.
     Meta = 1,
     /// Wrapped data keys.
     Keys = 2,
@@ -89,10 +89,7 @@ pub enum Table {
     GrantIds = 12,
     /// Sealed token records.
     Records = 13,
-    /// Renewal facts: attempts, back-off, last use.
-    Renewals = 14,
-    /// Revocation jobs.
-    Revocations = 15,
+    // 14 and 15 were planned for renewals and revocation jobs and never used: reserved.
     /// Time-ordered index of what ends when.
     Expiry = 16,
     /// Dynamic server state, for example "disabled".
@@ -105,7 +102,7 @@ pub enum Table {
 
 impl Table {
     /// Every table, in number order.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 17] = [
         Self::Meta,
         Self::Keys,
         Self::ServerKeys,
@@ -119,8 +116,6 @@ impl Table {
         Self::Grants,
         Self::GrantIds,
         Self::Records,
-        Self::Renewals,
-        Self::Revocations,
         Self::Expiry,
         Self::Servers,
         Self::Idempotency,

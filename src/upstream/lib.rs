@@ -4,27 +4,6 @@
 //! (who is this person?) and to providers (tokens). Answers are read strictly where they decide about identity and leniently
 //! where providers differ in harmless ways. Errors of libraries become codes here and go no further: some of them carry
 //! whole answers with live tokens in them.
-//!
-//! The public interface, for the impatient:
-//!
-//! ```text
-//! install_crypto()
-//! AddressPolicy::admits(&Url) -> bool                              (for checking a configuration)
-//! Outbound::new(AddressPolicy, Arc<dyn NameResolver>) -> Result<Outbound, OutboundError>
-//! Upstream::new(Outbound, public_url: Url) -> Upstream            (cheap to clone)
-//!   verify_subject(&SubjectToken, &Server, &Issuer, now) -> Result<VerifiedSubject, SubjectRefused>
-//!   login_url(&Issuer, &LoginRequest, now) -> Result<Url, LoginRefused>
-//!   issuer_iss_rule(&Issuer, now) -> Result<ExpectedIssuer, LoginRefused>
-//!   finish_login(&LoginAnswer, &Issuer, LoginCode, now) -> Result<VerifiedLogin, LoginRefused>
-//!   expected_issuer(&Provider, now) -> Result<ExpectedIssuer, ProviderFailure>
-//!   authorization_url(&SamePerson, &Provider, &AuthorizationRequest, now) -> Result<Url, ProviderFailure>
-//!   exchange(&Returned, &Provider, ProviderCode, &dyn Clock) -> Result<ExchangedTokens, ProviderFailure>
-//!   token_endpoint(&Provider, now) -> Result<TokenEndpoint, RefreshFailure>
-//!   redeem(&Provider, &TokenEndpoint, Redemption, &dyn Clock) -> Result<ExchangedTokens, RefreshFailure>
-//!   revoke(&Provider, TokenToRevoke, now) -> RevokeOutcome
-//!   redirect_uri(&ProviderSlug) -> Url          login_redirect_uri(&IssuerSlug) -> Url
-//! code_challenge(&PkceVerifier) -> String
-//! ```
 
 mod account;
 mod address;

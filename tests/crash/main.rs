@@ -35,6 +35,7 @@ mod person;
 mod point;
 #[cfg(test)]
 #[path = "../support/program.rs"]
+#[expect(dead_code, reason = "the command tests use more of it")]
 mod program;
 #[cfg(test)]
 #[path = "../support/remains.rs"]

@@ -1,6 +1,7 @@
 //! The checks of the flow. Each is one function that returns a proof; whoever takes the next step must hand the proof over.
 //!
-//! A proof has private fields, no `Clone`, and one place where it is made. The thirteen checks have the numbers of the
+//! A proof has private fields and one place where it is made; none but the verified subject, which is remembered for a
+//! minute, can be cloned. What C8 reads is plain data that C9 and C10 judge. The thirteen checks have the numbers of the
 //! threat model; [`crate::Check`] names them for the kill table.
 
 mod browser;

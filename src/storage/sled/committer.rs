@@ -194,7 +194,7 @@ impl Committer {
         Ok(Ok(()))
     }
 
-    /// Syncs what is left, lets go of the files, then answers who asked for it.
+    /// Syncs what is left, lets go of the files, then answers whoever asked to close the store.
     fn finish(self, closing: Option<Answer>) {
         let Self {
             shared,

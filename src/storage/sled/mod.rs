@@ -2,8 +2,8 @@
 //!
 //! Commits go through a bounded queue to one thread (`committer`); readers read sled directly and see
 //! acknowledged rows only (`veil`); a store that went back in time is noticed when it is opened (`sidecar`).
-//! A folder belongs to one process. Back up by export, never by copying a folder in use; never delete or
-//! rename a file in it. Point reads run on the caller's thread (about a microsecond in the cache, up to
+//! A folder belongs to one process. Back up by stopping the process and copying the folder whole, together with its sidecar;
+//! never copy a folder in use, and never delete or rename a file in it. Point reads run on the caller's thread (about a microsecond in the cache, up to
 //! milliseconds outside it): give the cache the size of the live data. It then takes up to 1.75 times that.
 
 mod committer;

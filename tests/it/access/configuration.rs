@@ -56,23 +56,32 @@ fn fenced<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
 }
 
 #[test]
-fn the_blocks_of_the_readme_can_be_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        return;
-    };
-    for block in fenced(&text, "toml") {
-        // A block is a whole file, or a part that fits behind the example.
-        if block.contains("public_url") {
-            parse("README.md", block);
-        } else {
-            block
-                .parse::<toml_edit::DocumentMut>()
-                .unwrap_or_else(|error| panic!("README.md:\n{block}\n{error}"));
-        }
-    }
-    for block in fenced(&text, "json") {
+fn the_readme_shows_json_that_can_be_read_and_keys_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let blocks = fenced(&text, "json");
+    assert!(!blocks.is_empty(), "the README has lost its example");
+    for block in blocks {
         serde_json::from_str::<serde_json::Value>(block)
             .unwrap_or_else(|error| panic!("README.md:\n{block}\n{error}"));
+    }
+    // Keys of the configuration and files that the text sends its readers to.
+    let known = std::fs::read_to_string(root.join("config/default.toml")).unwrap();
+    for key in [
+        "listen.admin_socket",
+        "listen.admin",
+        "listen.trusted_proxy",
+    ] {
+        let (_, last) = key.split_once('.').unwrap();
+        assert!(text.contains(&format!("`{key}`")), "the README names {key}");
+        assert!(known.contains(last), "config/default.toml explains {key}");
+    }
+    for link in text.split("](").skip(1) {
+        let target = link.split(')').next().unwrap();
+        let local = !target.starts_with("http");
+        assert!(
+            !local || root.join(target).exists(),
+            "README.md leads to {target}"
+        );
     }
 }
