@@ -7,7 +7,7 @@ use actix_web::HttpRequest;
 use actix_web::http::header;
 
 /// What stands for a header that holds no key: it is none either.
-const NO_KEY: &str = "";
+pub(crate) const NO_KEY: &str = "";
 
 /// The text in the place of the key. Whether it is one, and whose, is for the door to say.
 pub(crate) fn bearer(request: &HttpRequest) -> &str {

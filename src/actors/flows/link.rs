@@ -88,15 +88,12 @@ async fn step(
         changes.put(rows::keys::elicitation(id), row.revision, &facts);
     }
     let session = here.as_ref().map(|here| &here.open.session);
-    match (&person, session) {
-        (Some(Err(_)), Some(session)) => {
-            mismatch::commit(core, ctx, changes, (&facts, session)).await?;
-        }
-        _ => {
-            let what = (AuditClass::Browser, AuditAction::LinkOpened);
-            let entry = event(what, core.by_person(session), about_elicitation(&facts));
-            core.commit_audited(ctx, changes, entry).await?;
-        }
+    if let (Some(Err(_)), Some(session)) = (&person, session) {
+        mismatch::commit(core, ctx, changes, (&facts, session)).await?;
+    } else {
+        let what = (AuditClass::Browser, AuditAction::LinkOpened);
+        let entry = event(what, core.by_person(session), about_elicitation(&facts));
+        core.commit_audited(ctx, changes, entry).await?;
     }
     Ok(opened.filter(|_| !facts.is_final()))
 }

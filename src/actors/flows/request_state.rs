@@ -80,13 +80,11 @@ pub(crate) async fn presented(
         return refused(core, ctx, caller, about).await;
     };
     core.polls.ask(proof.elicitation(), ctx.now)?;
-    match row {
-        Some(row) => Ok((proof, row)),
-        None => {
-            let about = about_call(core, caller, Some(subject));
-            refused(core, ctx, caller, ("gone", about)).await
-        }
+    if let Some(row) = row {
+        return Ok((proof, row));
     }
+    let about = about_call(core, caller, Some(subject));
+    refused(core, ctx, caller, ("gone", about)).await
 }
 
 async fn refused<T>(

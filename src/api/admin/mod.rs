@@ -10,7 +10,7 @@ use actix_web::http::Method;
 use actix_web::web::ServiceConfig;
 use actors::doors::{AdminDoor, Ctx};
 
-use crate::authn::bearer;
+use crate::authn::{NO_KEY, bearer};
 use crate::listener::{Answering, Asked, Listener, Route, install};
 use crate::problem::{Kind, Problem};
 use crate::serve::PeerAllowed;
@@ -92,10 +92,15 @@ impl Admin {
                 Ok(self.door.authenticate(asked.ctx, key).await?)
             }
             // Whoever serves this app over anything but our own Unix socket gets 401, not an open door.
-            AdminAuth::PeerChecked => match asked.request.conn_data::<PeerAllowed>() {
-                Some(PeerAllowed(true)) => Ok(()),
-                _ => Err(Kind::Unauthenticated.into()),
-            },
+            AdminAuth::PeerChecked => {
+                let peer = asked.request.conn_data::<PeerAllowed>();
+                if peer.is_some_and(|peer| peer.0) {
+                    return Ok(());
+                }
+                // Nobody comes with a key here; the door writes that somebody was refused.
+                self.door.authenticate(asked.ctx, NO_KEY).await?;
+                Err(Kind::Unauthenticated.into())
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ async fn sent(browser: &mut Browser, asked: &Asked) -> Page {
 }
 
 #[actix_web::test]
-async fn links_that_others_send_do_not_push_out_somebody_who_is_at_the_provider() {
+async fn at_059_links_that_others_send_do_not_push_out_somebody_who_is_at_the_provider() {
     let vault = TestVault::start().await;
     let bobs = ask(&vault, "bob").await;
     let mut bob = Browser::new();
