@@ -9,6 +9,7 @@ use std::{
     fs::File,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -54,9 +55,25 @@ enum Failure {
     Aborted,
 }
 
+/// Where the store lies and what its format is called.
+pub(super) struct Home {
+    dir: PathBuf,
+    format: Vec<u8>,
+}
+
+impl Home {
+    pub(super) fn new(dir: &Path, format: &str) -> Self {
+        Self {
+            dir: dir.into(),
+            format: format.into(),
+        }
+    }
+}
+
 /// State of the committing thread.
 pub(super) struct Committer {
     pub(super) shared: Arc<Shared>,
+    pub(super) home: Home,
     pub(super) trees: Trees,
     /// `DIR/db`, opened once beside sled's own descriptor, for `fdatasync`.
     pub(super) data: File,
@@ -198,15 +215,22 @@ impl Committer {
     fn finish(self, closing: Option<Answer>) {
         let Self {
             shared,
+            home,
             trees,
             data,
             sidecar,
-            ..
+            number,
         } = self;
         let synced = shared.refusal().map_or(Ok(()), Err);
         shared.close();
         drop(trees);
         drop(data);
+        // Nothing is lost without the mark: the next start tries the store on a copy.
+        if synced.is_ok()
+            && let Err(error) = sidecar.mark(&home.dir, &home.format, number)
+        {
+            tracing::warn!(%error, "the store cannot be marked as closed; its next start takes longer");
+        }
         drop(sidecar);
         if let Some(answer) = closing {
             answer.send(synced).ok();

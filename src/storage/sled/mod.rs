@@ -9,10 +9,13 @@
 mod committer;
 mod error;
 mod layout;
+mod mark;
 mod open;
+mod raw;
 mod sidecar;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod veil;
 
 use std::{

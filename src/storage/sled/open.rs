@@ -1,43 +1,37 @@
 //! Creating and opening the folder, with every way it can go wrong told apart and named.
 //!
 //! sled panics on some damaged files and silently drops the end of others. So opening is guarded against
-//! panics, and the commit number is compared with the sidecar before anything is served. The sidecar lies
-//! beside the folder: give the store a folder *inside* a volume, not the volume's root.
+//! panics, and the commit number is compared with the sidecar before anything is served. A store that did not
+//! close in good order, or was changed since, is tried on a copy first: a refused open changes nothing. The
+//! sidecar lies beside the folder: give the store a folder *inside* a volume, not the volume's root.
 
 use std::{
-    fs::{self, DirBuilder, File, Permissions, TryLockError},
+    fs::{self, DirBuilder, File, Permissions},
     io,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
-    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{
         Arc, Mutex, RwLock,
         atomic::{AtomicU64, AtomicUsize},
     },
     thread,
-    time::Duration,
 };
 
 use tokio::sync::mpsc;
 
 use super::{
     OpenError, Settings, Shared, SledStore,
-    committer::Committer,
+    committer::{Committer, Home},
     error::{io_error, sled_error},
     layout::{FORMAT_KEY, NUMBER_KEY, Trees, VAULT_KEY},
+    mark,
+    raw::{guarded_open, identify, wait_for_sled},
     sidecar::{self, Sidecar, VAULT_MAX},
+    trial,
     veil::Veil,
 };
 use crate::{engine::Health, leases::Leases};
 
-/// Segments this large keep every tree node (at most 19 rows of 96 KiB) below a quarter segment; larger nodes
-/// would go to separate files that sled does not sync.
-const SEGMENT_BYTES: usize = 8 * 1024 * 1024;
-/// sled's own background flush; commits do not wait for it.
-const FLUSH_EVERY_MS: u64 = 500;
-/// How often, and how far apart, sled's lock is tried: half a second, which its helpers never need.
-const RELEASE_TRIES: u32 = 100;
-const RELEASE_PAUSE: Duration = Duration::from_millis(5);
 /// Longest format marker in bytes.
 const FORMAT_MAX: usize = 64;
 
@@ -87,6 +81,7 @@ impl SledStore {
         sync_folder(parent(dir))?;
         start(
             Opened {
+                home: Home::new(dir, format),
                 trees,
                 data,
                 sidecar,
@@ -99,8 +94,11 @@ impl SledStore {
 
     /// Opens the store in `dir`, if it has this `format` and lost nothing. Blocks on the disk.
     ///
+    /// Unless it was closed in good order and is as it was then, it is tried on a copy first (`DIR.trial`), which takes
+    /// as much room as the store for a moment, where the filesystem cannot share blocks.
+    ///
     /// # Errors
-    /// Any [`OpenError`] but `Exists`.
+    /// Any [`OpenError`] but `Exists`. The files are as they were then, except after a failure of the disk itself.
     pub fn open(dir: &Path, format: &str, settings: Settings) -> Result<Self, OpenError> {
         let path = sidecar::path_of(dir);
         must_exist(dir)?;
@@ -110,19 +108,26 @@ impl SledStore {
             return Err(OpenError::SidecarLost { path });
         };
         wait_for_sled(dir)?;
-        forget_unfinished_snapshots(dir)?;
+        let judge = |trees: &Trees| {
+            let (vault, store) = identify(trees, format)?;
+            if vault != witness.vault {
+                return Err(OpenError::SidecarLost { path: path.clone() });
+            }
+            if store < witness.number {
+                return Err(OpenError::RolledBack {
+                    store,
+                    sidecar: witness.number,
+                });
+            }
+            Ok(())
+        };
+        if !mark::holds(&lock, dir, format.as_bytes(), witness.number) {
+            trial::pass(dir, settings, &judge)?;
+        }
         let trees = guarded_open(dir, settings, |_| Ok(()))?;
+        judge(&trees)?;
         let (vault, store) = identify(&trees, format)?;
-        if vault != witness.vault {
-            return Err(OpenError::SidecarLost { path });
-        }
-        if store < witness.number {
-            return Err(OpenError::RolledBack {
-                store,
-                sidecar: witness.number,
-            });
-        }
-        finish_open(dir, trees, (lock, vault, store), settings)
+        finish_open((dir, format), trees, (lock, vault, store), settings)
     }
 
     /// Opens the store as it is after a deliberate restore, although commits are missing or the sidecar is.
@@ -141,7 +146,7 @@ impl SledStore {
         let lock = lock_sidecar(&sidecar::path_of(dir), true)?;
         let witness = Sidecar::read(&lock).map_err(io_error("reading the sidecar"))?;
         wait_for_sled(dir)?;
-        forget_unfinished_snapshots(dir)?;
+        trial::pass(dir, settings, &|trees| identify(trees, format).map(drop))?;
         let trees = guarded_open(dir, settings, |_| Ok(()))?;
         let (vault, store) = identify(&trees, format)?;
         let seen = witness
@@ -158,12 +163,13 @@ impl SledStore {
             number,
             "the store was accepted as it is; commits may be missing"
         );
-        finish_open(dir, trees, (lock, vault, number), settings)
+        finish_open((dir, format), trees, (lock, vault, number), settings)
     }
 }
 
 /// An open database and everything held with it.
 struct Opened {
+    home: Home,
     trees: Trees,
     data: File,
     sidecar: Sidecar,
@@ -173,7 +179,7 @@ struct Opened {
 
 /// Makes what was found durable, then serves it.
 fn finish_open(
-    dir: &Path,
+    (dir, format): (&Path, &str),
     trees: Trees,
     (lock, vault, number): (File, Vec<u8>, u64),
     settings: Settings,
@@ -184,6 +190,7 @@ fn finish_open(
     sync_folder(parent(dir))?;
     start(
         Opened {
+            home: Home::new(dir, format),
             trees,
             data,
             sidecar,
@@ -196,6 +203,7 @@ fn finish_open(
 
 fn start(opened: Opened, settings: Settings) -> Result<SledStore, OpenError> {
     let Opened {
+        home,
         trees,
         data,
         sidecar,
@@ -211,6 +219,7 @@ fn start(opened: Opened, settings: Settings) -> Result<SledStore, OpenError> {
     });
     let committer = Committer {
         shared: Arc::clone(&shared),
+        home,
         trees,
         data,
         sidecar,
@@ -228,101 +237,6 @@ fn start(opened: Opened, settings: Settings) -> Result<SledStore, OpenError> {
         leases: Leases::new(),
         vault,
     })
-}
-
-/// Opens sled and its trees; a panic inside is an answer like any other.
-fn guarded_open(
-    dir: &Path,
-    settings: Settings,
-    then: impl FnOnce(&Trees) -> ::sled::Result<()>,
-) -> Result<Trees, OpenError> {
-    let opened = catch_unwind(AssertUnwindSafe(|| {
-        let db = ::sled::Config::new()
-            .path(dir)
-            .cache_capacity(settings.cache_bytes)
-            .segment_size(SEGMENT_BYTES)
-            .mode(::sled::Mode::HighThroughput)
-            .flush_every_ms(Some(FLUSH_EVERY_MS))
-            .use_compression(false)
-            .open()?;
-        let trees = Trees::open(db)?;
-        then(&trees)?;
-        Ok(trees)
-    }));
-    match opened {
-        Ok(outcome) => outcome.map_err(sled_error),
-        Err(_) => Err(OpenError::Damaged {
-            what: "the engine panicked on it".into(),
-        }),
-    }
-}
-
-/// Waits until sled's own lock is free.
-///
-/// Whoever calls this holds the sidecar's lock, so no other store is open. But sled's helper threads may keep
-/// its file, and with it the lock, for a moment after a store of this process was closed.
-fn wait_for_sled(dir: &Path) -> Result<(), OpenError> {
-    let data = File::open(dir.join("db")).map_err(io_error("opening the store's file"))?;
-    for _ in 0..RELEASE_TRIES {
-        match data.try_lock() {
-            Ok(()) => {
-                return data
-                    .unlock()
-                    .map_err(io_error("unlocking the store's file"));
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(RELEASE_PAUSE),
-            Err(TryLockError::Error(error)) => {
-                return Err(io_error("locking the store's file")(error));
-            }
-        }
-    }
-    Err(OpenError::InUse)
-}
-
-/// Removes snapshots that were being written when the process ended.
-///
-/// A snapshot only shortens the next start: everything in it is in the log as well. sled writes it under a name ending in
-/// `.generating` and renames it when it is whole, but its reader takes unfinished ones, too, and then refuses the store.
-fn forget_unfinished_snapshots(dir: &Path) -> Result<(), OpenError> {
-    for entry in fs::read_dir(dir).map_err(io_error("listing the store's folder"))? {
-        let entry = entry.map_err(io_error("listing the store's folder"))?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with("snap.") && name.ends_with(".generating") {
-            tracing::warn!(
-                "a snapshot was not finished when the process ended; it is removed, nothing is lost"
-            );
-            fs::remove_file(entry.path()).map_err(io_error("removing an unfinished snapshot"))?;
-        }
-    }
-    Ok(())
-}
-
-/// Checks the format marker; returns vault id and commit number.
-fn identify(trees: &Trees, format: &str) -> Result<(Vec<u8>, u64), OpenError> {
-    let facts = catch_unwind(AssertUnwindSafe(|| {
-        Ok((
-            trees.own.get(FORMAT_KEY)?,
-            trees.own.get(VAULT_KEY)?,
-            trees.number()?,
-        ))
-    }));
-    let (found, vault, number) = facts
-        .map_err(|_| OpenError::Damaged {
-            what: "the engine panicked on it".into(),
-        })?
-        .map_err(sled_error)?;
-    let found = found.unwrap_or_default();
-    if found != format.as_bytes() {
-        let found = String::from_utf8_lossy(&found).into_owned();
-        return Err(OpenError::UnknownFormat { found });
-    }
-    match (vault, number) {
-        (Some(vault), Some(number)) => Ok((vault.to_vec(), number)),
-        _ => Err(OpenError::Damaged {
-            what: "vault id or commit number is missing".into(),
-        }),
-    }
 }
 
 /// Flushes sled, then syncs its file through a descriptor of our own, which is returned for later.
@@ -351,9 +265,14 @@ fn make_folder(dir: &Path) -> Result<(), OpenError> {
 
 /// sled would make a new store where there is none.
 fn must_exist(dir: &Path) -> Result<(), OpenError> {
-    match dir.join("db").try_exists() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(OpenError::Missing { dir: dir.into() }),
+    let data = dir.join("db");
+    match fs::metadata(&data) {
+        Ok(facts) if facts.is_file() => Ok(()),
+        // Opening a named pipe would wait for ever.
+        Ok(_) => Err(trial::not_a_file(&data)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(OpenError::Missing { dir: dir.into() })
+        }
         Err(error) => Err(io_error("looking for the store")(error)),
     }
 }

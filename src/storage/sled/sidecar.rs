@@ -16,6 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::mark;
+
 /// Longest vault id in bytes.
 pub(super) const VAULT_MAX: usize = 32;
 
@@ -86,6 +88,11 @@ impl Sidecar {
         sidecar.write(number)?;
         sidecar.write(number)?;
         Ok(sidecar)
+    }
+
+    /// Marks the store in `dir` as closed in good order; nothing may have it open any more.
+    pub(super) fn mark(&self, dir: &Path, format: &[u8], number: u64) -> io::Result<()> {
+        mark::write(&self.file, dir, format, number)
     }
 
     /// Writes `number` durably.

@@ -1,5 +1,6 @@
 //! The sled engine: the suite, what survives reopening, damage, and equality with the reference.
 
+mod refused;
 mod story;
 
 use std::{
