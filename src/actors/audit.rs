@@ -2,18 +2,24 @@
 //!
 //! A line is appended with one `write` under a short lock, so a release crosses no mailbox and survives the death of the
 //! process. Entries about links, keys and operators wait for `fdatasync` as well; the [`AuditLog`]'s actor gathers those
-//! that wait at the same moment into one sync. When the file cannot be written the log says so and nothing is answered.
+//! that wait at the same moment into one sync. When the file cannot be written the log says so and nothing is answered
+//! until it can be. The store keeps the last entry, so that a file cut or exchanged while nothing ran is noticed.
 //! What anybody can cause without being known is written up to a number each minute and counted beyond it (`crowd.rs`):
 //! nobody must be able to fill the disk with it, and nobody can hide an attack behind it.
 
 mod crowd;
 mod file;
+mod findings;
+mod kept;
 mod sync;
+mod tail;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use domain::{AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal};
+use storage::Store;
+use tokio::sync::OnceCell;
 
 use crate::doors::{Ctx, Refusal};
 use crate::supervise::Stage;
@@ -30,6 +36,9 @@ pub(crate) struct AuditLog {
     clock: Arc<dyn Clock>,
     sync: SyncHandle,
     crowd: Arc<Crowd>,
+    store: Arc<dyn Store>,
+    /// Set once the file was compared with what the store knows of it.
+    compared: Arc<OnceCell<()>>,
 }
 
 impl AuditLog {
@@ -40,6 +49,7 @@ impl AuditLog {
     pub(crate) fn open(
         dir: &Path,
         clock: Arc<dyn Clock>,
+        store: Arc<dyn Store>,
         stage: Stage,
     ) -> Result<Self, AuditError> {
         let file = Arc::new(AuditFile::open(dir)?);
@@ -50,14 +60,17 @@ impl AuditLog {
             clock,
             sync,
             crowd,
+            store,
+            compared: Arc::default(),
         })
     }
 
     /// Writes an entry and returns when it is as durable as its class demands.
     ///
     /// # Errors
-    /// [`Refusal::Unavailable`] when it is not written; the caller must not answer.
-    pub(crate) async fn record(&self, ctx: Ctx, mut event: AuditEvent) -> Result<(), Refusal> {
+    /// [`AuditError`] when it is not; the caller must not answer. [`AuditError::Sync`] alone means that it was written all
+    /// the same.
+    pub(crate) async fn record(&self, ctx: Ctx, mut event: AuditEvent) -> Result<(), AuditError> {
         event.about.request = Some(ctx.request);
         self.write(&event).await
     }
@@ -65,45 +78,69 @@ impl AuditLog {
     /// Writes an entry of the vault itself, outside any request.
     ///
     /// # Errors
-    /// [`AuditError`].
+    /// As [`AuditLog::record`].
     pub(crate) async fn record_own(&self, event: &AuditEvent) -> Result<(), AuditError> {
-        self.write(event).await.map_err(|_| AuditError::Write)
+        self.write(event).await
     }
 
-    async fn write(&self, event: &AuditEvent) -> Result<(), Refusal> {
+    async fn write(&self, event: &AuditEvent) -> Result<(), AuditError> {
+        self.compare().await?;
         let now = self.clock.now();
         if let Some(count) = self.crowd.counted(now) {
-            self.append(&stands_for(count))?;
+            self.file.append(&stands_for(count), now)?;
         }
         if let Some(kind) = Kind::of(event)
             && !self.crowd.admits(kind, now)
         {
             return Ok(());
         }
-        self.append(event)?;
+        self.file.append(event, now)?;
         if event.class.survives_power_cut() {
             self.sync.wait().await?;
         }
         Ok(())
     }
 
-    fn append(&self, event: &AuditEvent) -> Result<(), Refusal> {
-        self.file.append(event, self.clock.now()).map_err(|error| {
-            tracing::error!(error = %error, "the audit log cannot be written; nothing is answered");
-            Refusal::Unavailable
-        })
+    /// Before the first entry: compares the file with what the store knows of it.
+    async fn compare(&self) -> Result<(), AuditError> {
+        let compared = self.compared.get_or_try_init(|| async {
+            match kept::load(&*self.store).await? {
+                Some(known) => self.file.compare(&known, self.clock.now()),
+                None => Ok(()),
+            }
+        });
+        compared.await.map(|()| ())
+    }
+
+    /// Lets the store know of the last entry.
+    ///
+    /// # Errors
+    /// [`AuditError`]; the entry before is known then, which only means that less is noticed.
+    pub(crate) async fn keep_last(&self) -> Result<(), AuditError> {
+        self.compare().await?;
+        let last = self.file.last();
+        // A power cut may take what is not on the disk, and that must not look as if somebody had removed it.
+        self.sync.wait().await?;
+        Ok(kept::keep(&*self.store, last).await?)
     }
 
     /// Writes how many entries were only counted, when the process stops within their minute.
     pub(crate) fn write_counted(&self) {
         if let Some(count) = self.crowd.rest() {
-            self.append(&stands_for(count)).ok(); // the operator log has it
+            self.file.append(&stands_for(count), self.clock.now()).ok(); // the operator log has it
         }
     }
 
     /// Whether entries can be written.
     pub(crate) fn writable(&self) -> bool {
-        self.file.writable()
+        self.file.writable(self.clock.now())
+    }
+}
+
+/// What a caller learns: nothing was accounted for, so nothing is answered. The operator's log has the cause.
+impl From<AuditError> for Refusal {
+    fn from(_: AuditError) -> Self {
+        Self::Unavailable
     }
 }
 
@@ -121,7 +158,7 @@ pub fn record_alone(dir: &Path, clock: &dyn Clock, action: AuditAction) -> Resul
         about: AuditAbout::default(),
     };
     file.append(&event, clock.now())?;
-    file.sync().map_err(|_| AuditError::Write)
+    file.sync().map_err(|_| AuditError::Sync)
 }
 
 /// The entry for entries that were only counted.

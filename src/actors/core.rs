@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use crate::audit::AuditLog;
+use crate::audit::{AuditError, AuditLog};
 use crate::desk::Desks;
 use crate::doors::{Ctx, Refusal};
 use crate::polls::Polls;
@@ -158,10 +158,16 @@ async fn change_audited(
         .partition(|event| event.class.survives_power_cut());
     let mut written = Vec::with_capacity(first.len());
     for event in first {
-        written.push(event.clone()); // when writing fails, the line may be there all the same
-        if let Err(refusal) = audit.record(ctx, event).await {
-            take_back(audit, ctx, (written, "not-done")).await;
-            return Err(refusal.into());
+        let copy = event.clone();
+        match audit.record(ctx, event).await {
+            Ok(()) => written.push(copy),
+            Err(error) => {
+                if matches!(error, AuditError::Sync) {
+                    written.push(copy); // the line is there all the same
+                }
+                take_back(audit, ctx, (written, "not-done")).await;
+                return Err(Refusal::from(error).into());
+            }
         }
     }
     if let Err(error) = changes.commit(store).await {
@@ -169,7 +175,7 @@ async fn change_audited(
         return Err(error.into());
     }
     for event in after {
-        audit.record(ctx, event).await?;
+        audit.record(ctx, event).await.map_err(Refusal::from)?;
     }
     Ok(())
 }

@@ -109,6 +109,8 @@ impl JanitorHandle {
 /// not hold up the rest; an entry that nobody can read stays for good, and is said each time.
 async fn sweep(core: &Core) -> Result<(), Refusal> {
     time_mark::note(&*core.store, core.now(), time_mark::COARSE).await?;
+    // Now and then, so that after a crash little of the audit log is unknown to the store. It says itself what fails.
+    core.audit.keep_last().await.ok();
     let mut after: Option<Vec<u8>> = None;
     let mut outcome = Ok(());
     loop {

@@ -92,7 +92,12 @@ impl Vault {
             arbiter: parts.desks,
             vitals: Arc::clone(&vitals),
         };
-        let audit = AuditLog::open(&parts.audit_dir, Arc::clone(&parts.clock), shards.clone())?;
+        let audit = AuditLog::open(
+            &parts.audit_dir,
+            Arc::clone(&parts.clock),
+            Arc::clone(&parts.store),
+            shards.clone(),
+        )?;
         let mut holder = [0; 16];
         parts.entropy.fill(&mut holder);
         let desk_handles = Desks::start(&desks, &parts.registry);
@@ -143,7 +148,8 @@ impl Vault {
             principal: Principal::Vault,
             about: AuditAbout::default(),
         };
-        self.core.audit.record_own(&event).await
+        self.core.audit.record_own(&event).await?;
+        self.core.audit.keep_last().await
     }
 
     /// Looks after everything that is due now; tests move the clock and call this.
@@ -178,6 +184,9 @@ impl Vault {
     /// What the store says.
     pub async fn close(&self) -> Result<(), storage::StoreError> {
         self.core.audit.write_counted();
+        if let Err(error) = self.core.audit.keep_last().await {
+            tracing::warn!(%error, "the store does not know of the last audit entries");
+        }
         let noted = time_mark::note(&*self.core.store, self.core.now(), Duration::ZERO).await;
         if let Err(error) = noted {
             tracing::warn!(%error, "the time of the stop was not noted in the store");

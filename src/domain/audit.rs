@@ -100,6 +100,10 @@ pub enum AuditAction {
     VaultStarted,
     /// An operator took a store or a clock for true that had gone back.
     RollbackAccepted,
+    /// The audit log is not as its last entry left it: entries are missing or altered, or it begins anew.
+    AuditLogChanged,
+    /// The audit log could not be written for a while, in which nothing was answered.
+    AuditLogResumed,
     /// Entries that anybody can cause and that were counted instead of written, because there were too many of them.
     RefusalsCounted,
 }

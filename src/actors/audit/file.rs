@@ -1,44 +1,82 @@
 //! The file of the audit log: one JSON object a line, sequence numbers without gaps, and a chain of SHA-256 hashes.
+//!
+//! Whoever moves the file away (to rotate it) or changes it is noticed at the next entry: the chain never goes back. In a
+//! new file the first line follows the last one of the file before.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::{AuditEvent, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+
+use super::findings::{self, Finding};
+use super::tail::{self, Known, Way};
 
 /// The audit log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The folder or file cannot be opened.
     #[error(
-        "the audit log cannot be opened: {0}; check that its folder exists and belongs to this user"
+        "the audit log cannot be opened; check that its folder exists, belongs to this user and has room"
     )]
     Open(#[source] io::Error),
+    /// Something else stands in the file's place.
+    #[error("{} is not a regular file; move it away, the audit log is made anew", .path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// The last line is not one of ours.
     #[error(
-        "the last line of the audit log is not one that Strongroom wrote; move the file away and keep it"
+        "the end of the audit log is not one that Strongroom wrote; move the file away and keep it: the log goes on in a \
+         new file, with the number that follows"
     )]
     Foreign,
     /// A line could not be written.
-    #[error("an audit entry cannot be written")]
-    Write,
+    #[error("an audit entry cannot be written to {}; make room and check its folder", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line was written and the disk does not confirm it.
+    #[error("an audit entry was written, but is not on the disk; check the disk and restart")]
+    Sync,
+    /// What the store knows of the log cannot be read.
+    #[error("what the store knows of the audit log cannot be read")]
+    Store(#[from] storage::StoreError),
 }
 
 /// The open file and the head of its chain.
 pub(crate) struct AuditFile {
+    dir: PathBuf,
+    path: PathBuf,
     head: Mutex<Head>,
-    sync: File,
 }
 
 struct Head {
-    file: File,
+    file: Arc<File>,
+    /// Device and number of the file.
+    id: (u64, u64),
+    /// Where the last whole line ends.
+    end: u64,
     next: u64,
     previous: String,
-    broken: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    /// The last entry could not be written; the next one tries again.
+    Failing,
+    /// A sync failed: what is on the disk is not known, until a restart reads it.
+    Broken,
 }
 
 #[derive(Serialize)]
@@ -50,11 +88,6 @@ struct Line<'a> {
     prev: &'a str,
 }
 
-#[derive(Deserialize)]
-struct Known {
-    seq: u64,
-}
-
 impl AuditFile {
     /// Opens `dir/audit.jsonl`, making both when they are missing.
     pub(super) fn open(dir: &Path) -> Result<Self, AuditError> {
@@ -64,112 +97,231 @@ impl AuditFile {
             .create(dir)
             .map_err(AuditError::Open)?;
         let path = dir.join(FILE);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(AuditError::Open)?;
-        let last = last_line(&mut file, dir).map_err(AuditError::Open)?;
-        let (next, previous) = match last {
-            None => (1, hex(&[0; 32])),
-            Some(line) => {
-                let known: Known =
-                    serde_json::from_slice(&line).map_err(|_| AuditError::Foreign)?;
-                (known.seq.saturating_add(1), hash(&line))
-            }
-        };
-        let sync = file.try_clone().map_err(AuditError::Open)?;
-        // The name of the file itself must survive a power cut, too.
-        File::open(dir)
-            .and_then(|dir| dir.sync_all())
-            .map_err(AuditError::Open)?;
+        let (file, facts, last) = open_file(dir, &path)?;
+        let (next, previous) = last.map_or_else(
+            || (1, hex(&[0; 32])),
+            |last| (last.seq.saturating_add(1), last.hash),
+        );
         Ok(Self {
+            dir: dir.into(),
+            path,
             head: Mutex::new(Head {
                 file,
+                id: (facts.dev(), facts.ino()),
+                end: facts.len(),
                 next,
                 previous,
-                broken: false,
+                state: State::Good,
             }),
-            sync,
         })
     }
 
-    /// Appends one entry.
+    fn head(&self) -> MutexGuard<'_, Head> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends one entry. After a failure what was half written is cut off, and the next entry tries again.
     pub(super) fn append(&self, event: &AuditEvent, now: Timestamp) -> Result<(), AuditError> {
-        let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
-        if head.broken {
-            return Err(AuditError::Write);
+        let mut head = self.head();
+        self.get_ready(&mut head, now)?;
+        self.put(&mut head, event, now)
+    }
+
+    /// Looks what became of the file since the last entry, and takes up writing again after a failure.
+    fn get_ready(&self, head: &mut Head, now: Timestamp) -> Result<(), AuditError> {
+        if head.state == State::Broken {
+            return Err(AuditError::Sync);
         }
+        let finding = match self.look(head) {
+            Ok(finding) => finding,
+            Err(error) => return Err(self.failed(head, error)),
+        };
+        if let Some(finding) = finding {
+            self.tell(head, &finding, now)?;
+        }
+        if head.state == State::Failing {
+            self.put(head, &findings::resumed(), now)?;
+            head.state = State::Good;
+            tracing::warn!(path = %self.path.display(), "the audit log is written again");
+        }
+        Ok(())
+    }
+
+    fn look(&self, head: &mut Head) -> Result<Option<Finding>, AuditError> {
+        let facts = match std::fs::metadata(&self.path) {
+            Ok(facts) => facts,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.reopen(head),
+            Err(error) => return Err(AuditError::Open(error)),
+        };
+        if (facts.dev(), facts.ino()) != head.id {
+            return self.reopen(head);
+        }
+        if facts.len() == head.end {
+            return Ok(None);
+        }
+        if head.state == State::Failing && facts.len() > head.end {
+            head.file.set_len(head.end).map_err(AuditError::Open)?; // our own half line
+            return Ok(None);
+        }
+        // Cut, or written to by somebody else. The chain goes on; whoever checks it sees the break.
+        let finding = if facts.len() < head.end {
+            Finding::missing(None)
+        } else {
+            Finding::altered()
+        };
+        tail::last_entry(&head.file, &self.dir)?;
+        head.end = head.file.metadata().map_err(AuditError::Open)?.len();
+        Ok(Some(finding))
+    }
+
+    /// The file was moved away: goes on in the one that stands in its place now, or in a new one.
+    fn reopen(&self, head: &mut Head) -> Result<Option<Finding>, AuditError> {
+        // What was promised to survive a power cut lies in the old file.
+        head.file.sync_data().map_err(AuditError::Open)?;
+        let (file, facts, last) = open_file(&self.dir, &self.path)?;
+        (head.file, head.id, head.end) = (file, (facts.dev(), facts.ino()), facts.len());
+        tracing::info!(path = %self.path.display(), seq = head.next, "the audit log goes on in a new file");
+        let follows = last.is_none_or(|last| last == head.last());
+        Ok((!follows).then(Finding::altered))
+    }
+
+    fn put(&self, head: &mut Head, event: &AuditEvent, now: Timestamp) -> Result<(), AuditError> {
         let line = Line {
             seq: head.next,
             time: millis(now),
             event,
             prev: &head.previous,
         };
-        let mut bytes = serde_json::to_vec(&line).map_err(|_| AuditError::Write)?;
-        let chained = hash(&bytes);
-        bytes.push(b'\n');
-        if head.file.write_all(&bytes).is_err() {
-            // Half a line may be there now. Going on would bury it inside the log; the operator must look first.
-            head.broken = true;
-            return Err(AuditError::Write);
+        let written = serde_json::to_vec(&line)
+            .map_err(io::Error::other)
+            .and_then(|mut bytes| {
+                let chained = hash(&bytes);
+                bytes.push(b'\n');
+                (&*head.file).write_all(&bytes)?;
+                Ok((bytes.len() as u64, chained))
+            });
+        match written {
+            Ok((length, chained)) => {
+                head.end = head.end.saturating_add(length);
+                head.next = head.next.saturating_add(1);
+                head.previous = chained;
+                Ok(())
+            }
+            Err(source) => {
+                // Half a line may be there. What cannot be cut off now is cut off before the next entry.
+                let grown = head
+                    .file
+                    .metadata()
+                    .is_ok_and(|facts| facts.len() > head.end);
+                if grown && let Err(error) = head.file.set_len(head.end) {
+                    tracing::warn!(%error, "half an audit entry cannot be cut off yet");
+                }
+                let path = self.path.clone();
+                Err(self.failed(head, AuditError::Write { path, source }))
+            }
         }
-        head.next = head.next.saturating_add(1);
-        head.previous = chained;
-        Ok(())
+    }
+
+    /// Notes that entries cannot be written, and says so once.
+    fn failed(&self, head: &mut Head, error: AuditError) -> AuditError {
+        if head.state == State::Good {
+            head.state = State::Failing;
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::error!(
+                path = %self.path.display(),
+                %error,
+                cause,
+                "the audit log cannot be written; nothing is answered until it can be, and no restart is needed then"
+            );
+        }
+        error
+    }
+
+    fn tell(&self, head: &mut Head, finding: &Finding, now: Timestamp) -> Result<(), AuditError> {
+        finding.log(&self.path);
+        self.put(head, &finding.event(), now)
+    }
+
+    /// Compares the log with the last entry that the store knows of, and goes on behind whichever is later. What is
+    /// missing or different becomes an entry.
+    pub(super) fn compare(&self, known: &Known, now: Timestamp) -> Result<(), AuditError> {
+        let mut head = self.head();
+        let last = head.last();
+        let finding = if last.seq < known.seq {
+            head.next = known.seq.saturating_add(1);
+            head.previous.clone_from(&known.hash);
+            let missing = known.seq.saturating_sub(last.seq);
+            Some(if head.end == 0 {
+                Finding::begun_anew()
+            } else {
+                Finding::missing(Some(missing))
+            })
+        } else {
+            let way = tail::walk_back(&head.file, head.end, &last, known);
+            match way.map_err(AuditError::Open)? {
+                Way::Whole => None,
+                Way::Altered => Some(Finding::altered()),
+                Way::Gap => Some(Finding::missing(None)),
+            }
+        };
+        finding.map_or(Ok(()), |finding| self.tell(&mut head, &finding, now))
+    }
+
+    /// The last entry.
+    pub(super) fn last(&self) -> Known {
+        self.head().last()
     }
 
     /// Waits for the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
-        let synced = self.sync.sync_data();
-        if synced.is_err() {
-            self.head
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .broken = true;
+        let file = Arc::clone(&self.head().file);
+        let synced = file.sync_data();
+        if let Err(error) = &synced {
+            self.head().state = State::Broken;
+            tracing::error!(path = %self.path.display(), %error, "the disk does not confirm the audit log; check it and restart");
         }
         synced
     }
 
-    /// Whether entries can be written.
-    pub(super) fn writable(&self) -> bool {
-        !self
-            .head
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .broken
+    /// Whether entries can be written; after a failure this tries to.
+    pub(super) fn writable(&self, now: Timestamp) -> bool {
+        let mut head = self.head();
+        head.state == State::Good || self.get_ready(&mut head, now).is_ok()
     }
 }
 
-/// The last whole line. What follows it was being written when the process died, and was never answered for; it is kept
-/// beside the log and cut off.
-fn last_line(file: &mut File, dir: &Path) -> io::Result<Option<Vec<u8>>> {
-    let length = file.metadata()?.len();
-    let start = length.saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(start))?;
-    let mut tail = Vec::new();
-    file.read_to_end(&mut tail)?;
-    let whole = tail
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1);
-    let torn = tail.split_off(whole);
-    if !torn.is_empty() {
-        std::fs::write(dir.join(format!("audit.torn-{length}")), &torn)?;
-        file.set_len(length - torn.len() as u64)?;
-        file.sync_all()?;
+impl Head {
+    fn last(&self) -> Known {
+        Known {
+            seq: self.next.saturating_sub(1),
+            hash: self.previous.clone(),
+        }
     }
-    let line = tail.strip_suffix(b"\n").unwrap_or(&tail);
-    let line = line
-        .rsplit(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    Ok((!line.is_empty()).then(|| line.to_vec()))
 }
 
-fn hash(line: &[u8]) -> String {
+/// Opens the file, which is made when it is missing, and reads its last entry.
+fn open_file(dir: &Path, path: &Path) -> Result<(Arc<File>, Metadata, Option<Known>), AuditError> {
+    // Before it is opened: opening a named pipe would wait, and a device may have no end.
+    if std::fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+        return Err(AuditError::NotAFile { path: path.into() });
+    }
+    let file = OpenOptions::new()
+        .create(true)
+        .read(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(AuditError::Open)?;
+    let last = tail::last_entry(&file, dir)?;
+    // The name of the file itself must survive a power cut, too.
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(AuditError::Open)?;
+    let facts = file.metadata().map_err(AuditError::Open)?;
+    Ok((Arc::new(file), facts, last))
+}
+
+pub(super) fn hash(line: &[u8]) -> String {
     hex(&Sha256::digest(line))
 }
 
@@ -188,103 +340,6 @@ fn millis(now: Timestamp) -> String {
 }
 
 const FILE: &str = "audit.jsonl";
-/// No line of ours is longer.
-const TAIL: u64 = 64 * 1024;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use domain::{AuditAbout, AuditAction, AuditClass, Principal};
-
-    impl AuditFile {
-        /// A log over any file, such as one whose disk is full.
-        pub(in crate::audit) fn over(file: File) -> Self {
-            Self {
-                sync: file.try_clone().unwrap(),
-                head: Mutex::new(Head {
-                    file,
-                    next: 1,
-                    previous: hex(&[0; 32]),
-                    broken: false,
-                }),
-            }
-        }
-    }
-
-    fn event() -> AuditEvent {
-        AuditEvent {
-            class: AuditClass::Release,
-            action: AuditAction::CredentialReleased,
-            outcome: "ok",
-            principal: Principal::Vault,
-            about: AuditAbout::default(),
-        }
-    }
-
-    fn lines(dir: &Path) -> Vec<serde_json::Value> {
-        let text = std::fs::read_to_string(dir.join(FILE)).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
-    }
-
-    #[test]
-    fn the_chain_goes_on_over_a_restart() {
-        let dir = tempfile::tempdir().unwrap();
-        for _ in 0..2 {
-            let file = AuditFile::open(dir.path()).unwrap();
-            file.append(&event(), Timestamp::from_ms(1_500)).unwrap();
-            file.append(&event(), Timestamp::from_ms(2_500)).unwrap();
-        }
-        let text = std::fs::read_to_string(dir.path().join(FILE)).unwrap();
-        let read = lines(dir.path());
-        assert_eq!(
-            read.iter()
-                .map(|l| l["seq"].as_u64().unwrap())
-                .collect::<Vec<_>>(),
-            [1, 2, 3, 4]
-        );
-        let mut previous = hex(&[0; 32]);
-        for (raw, line) in text.lines().zip(&read) {
-            assert_eq!(line["prev"], previous.as_str());
-            previous = hash(raw.as_bytes());
-        }
-        assert_eq!(read[0]["time"], "1970-01-01T00:00:01.500Z");
-    }
-
-    #[test]
-    fn half_a_line_is_set_aside_and_the_chain_goes_on_before_it() {
-        let dir = tempfile::tempdir().unwrap();
-        AuditFile::open(dir.path())
-            .unwrap()
-            .append(&event(), Timestamp::from_ms(1))
-            .unwrap();
-        let mut file = OpenOptions::new()
-            .append(true)
-            .open(dir.path().join(FILE))
-            .unwrap();
-        file.write_all(b"{\"seq\":2,\"ti").unwrap();
-        AuditFile::open(dir.path())
-            .unwrap()
-            .append(&event(), Timestamp::from_ms(2))
-            .unwrap();
-        assert_eq!(lines(dir.path()).len(), 2);
-        assert!(
-            std::fs::read_dir(dir.path()).unwrap().any(|f| f
-                .unwrap()
-                .file_name()
-                .to_string_lossy()
-                .contains("torn"))
-        );
-    }
-
-    #[test]
-    fn a_foreign_file_is_left_alone() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join(FILE), "something else\n").unwrap();
-        assert!(matches!(
-            AuditFile::open(dir.path()),
-            Err(AuditError::Foreign)
-        ));
-    }
-}
+mod tests;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use actix::{Actor, Addr, AsyncContext as _, Context, Handler, Message, ResponseFuture};
 use tokio::sync::oneshot;
 
-use super::file::AuditFile;
-use crate::doors::Refusal;
+use super::file::{AuditError, AuditFile};
 use crate::supervise::{Slot, Stage};
 
 /// Gathers syncs. Owns the list of those who wait; if it dies, they are refused and nothing is lost.
@@ -99,14 +98,14 @@ impl SyncHandle {
     /// Waits until everything appended so far is on the disk.
     ///
     /// # Errors
-    /// [`Refusal::Unavailable`], also when the disk takes too long: the entry is in the file, so nobody may be told that
-    /// nothing was changed, as [`Refusal::Busy`] would.
-    pub(super) async fn wait(&self) -> Result<(), Refusal> {
+    /// [`AuditError::Sync`], also when the disk takes too long: the entry is in the file, so nobody may be told that
+    /// nothing was changed, as [`Refusal::Busy`](crate::doors::Refusal::Busy) would.
+    pub(super) async fn wait(&self) -> Result<(), AuditError> {
         if matches!(self.slot.ask(Sync, WAIT).await, Ok(true)) {
             return Ok(());
         }
         tracing::error!("the audit log is not on the disk in time; nothing is answered");
-        Err(Refusal::Unavailable)
+        Err(AuditError::Sync)
     }
 }
 

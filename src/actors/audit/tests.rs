@@ -33,6 +33,7 @@ impl Bench {
         let log = AuditLog::open(
             folder.path(),
             Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::new(storage::MemoryStore::new()),
             stage(&clock),
         );
         Self {
@@ -44,14 +45,12 @@ impl Bench {
 
     /// A log that takes no line.
     pub(crate) fn on_a_full_disk() -> Self {
-        let mut bench = Self::new();
+        let bench = Self::new();
         let full = std::fs::OpenOptions::new()
             .write(true)
             .open("/dev/full")
             .unwrap();
-        let file = Arc::new(AuditFile::over(full));
-        bench.log.sync = SyncHandle::start(Arc::clone(&file), stage(&bench.clock));
-        bench.log.file = file;
+        bench.log.file.exchange(full);
         bench
     }
 
@@ -169,4 +168,65 @@ async fn what_was_counted_is_told_at_the_end_and_after_a_clock_was_set_back() {
     bench.clock.0.store(-1, Ordering::SeqCst);
     bench.refused(AuditClass::Browser, Principal::Nobody).await;
     assert_eq!(bench.counted(), [1, 1]);
+}
+
+#[actix::test]
+async fn a_log_that_was_emptied_while_nothing_ran_says_so() {
+    let store: Arc<dyn Store> = Arc::new(storage::MemoryStore::new());
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Arc::<Movable>::default());
+    let path = folder.path().join("audit.jsonl");
+    let open = || {
+        AuditLog::open(
+            folder.path(),
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::clone(&store),
+            stage(&clock),
+        )
+        .unwrap()
+    };
+    let log = open();
+    for count in 0..5 {
+        log.write(&stands_for(count)).await.unwrap();
+    }
+    log.keep_last().await.unwrap();
+    drop(log);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let first_three: String = text.split_inclusive('\n').take(3).collect();
+    let altered = text.replace("\"count\":4", "\"count\":9");
+    for (content, outcome, count) in [
+        (String::new(), "begun-anew", None),
+        (first_three, "entries-missing", Some(2)),
+        (altered, "entries-altered", None),
+    ] {
+        std::fs::write(&path, &content).unwrap();
+        open().write(&stands_for(0)).await.unwrap();
+        let now = std::fs::read_to_string(&path).unwrap();
+        let added: Vec<serde_json::Value> = now
+            .strip_prefix(&content)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(added.len(), 2);
+        assert_eq!(added[0]["action"], "audit_log_changed");
+        assert_eq!(added[0]["outcome"], outcome);
+        assert_eq!(added[0]["count"].as_u64(), count);
+        assert_eq!(added[0]["seq"], 6, "the chain never goes back");
+    }
+    // As it was: nothing to say.
+    std::fs::write(&path, &text).unwrap();
+    open().write(&stands_for(0)).await.unwrap();
+    assert!(
+        !std::fs::read_to_string(&path)
+            .unwrap()
+            .contains("audit_log_changed")
+    );
+}
+
+#[actix::test]
+async fn what_was_never_written_is_not_taken_back() {
+    let bench = Bench::on_a_full_disk();
+    let unwritten = bench.log.write(&stands_for(1)).await;
+    assert!(matches!(unwritten, Err(AuditError::Write { .. })));
+    assert!(!bench.log.writable(), "not ready");
 }

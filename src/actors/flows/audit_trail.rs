@@ -104,7 +104,7 @@ impl Core {
         outcome: &'static str,
         who: (Principal, AuditAbout),
     ) -> Result<(), Refusal> {
-        self.audit.record(ctx, event_as(what, outcome, who)).await
+        Ok(self.audit.record(ctx, event_as(what, outcome, who)).await?)
     }
 }
 

@@ -346,5 +346,5 @@ async fn destroyed(
         outcome: revocation::outcome(told),
         ..destruction(core, walk)
     };
-    core.audit.record(ctx, entry).await
+    Ok(core.audit.record(ctx, entry).await?)
 }

@@ -143,7 +143,7 @@ async fn announced(
         take_back(&core.audit, ctx, (vec![entry], outcome)).await;
         return Err(error);
     }
-    written.map_err(failed)
+    written.map_err(|error| failed(error.into()))
 }
 
 /// The provider has ended the old tokens already, so this does not give up at the first hindrance: a full queue is waited
@@ -291,7 +291,7 @@ async fn not_wanted(
     let outcome = revocation::outcome(told);
     let entry = entry(AuditAction::RefreshRefused, outcome, grant);
     let written = core.audit.record(own_ctx(core), entry).await;
-    written.map_err(failed)
+    written.map_err(|error| failed(error.into()))
 }
 
 /// The grant after a refresh. Scopes become fewer or stay.

@@ -42,5 +42,6 @@ pub(crate) async fn commit(
         server = %facts.server,
         "three wrong people opened a link; it is cancelled, and somebody may be passing it on"
     );
-    Ok(core.audit.record(ctx, mismatch).await?)
+    let written = core.audit.record(ctx, mismatch).await;
+    Ok(written.map_err(crate::doors::Refusal::from)?)
 }
