@@ -1,30 +1,25 @@
 //! A running Strongroom: rooms built from the bottom up, three listeners, and a stop in the opposite order.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use actix_rt::Arbiter;
-use actix_web::dev::ServerHandle;
 use actors::{AuditError, LONGEST_FLOW, Parts, Vault};
-use api::browser::{BadConnectSettings, ConnectSettings, connect_app};
-use api::{AdminAuth, AdminSettings, ApiSettings, Caps};
+use api::browser::BadConnectSettings;
 use domain::AuditAction;
 use tokio::runtime::{Handle, Runtime};
 use upstream::{AddressPolicy, Network, Outbound, SystemResolver, Upstream};
 
-use crate::config::{Config, LeavingPage};
+use crate::config::Config;
 use crate::foundation::{Foundation, Hands};
-use crate::sockets::unix;
+pub use crate::listeners::serve_admin_only;
+use crate::listeners::{Listeners, size};
 pub use crate::sockets::{Addresses, Sockets};
 
 /// The listeners cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// An address cannot be bound.
-    #[error(
-        "{what} cannot listen on {address}: {source}; choose another address, or end what uses this one"
-    )]
+    #[error("{what} cannot listen on {address}; choose another address, or end what uses this one")]
     Bind {
         /// Which listener.
         what: &'static str,
@@ -53,17 +48,46 @@ pub enum StartError {
         range: String,
     },
     /// The system does not say where a bound socket is.
-    #[error("the system does not say which addresses were bound: {0}; start again")]
+    #[error("the system does not say which addresses were bound; start again")]
     Addresses(#[source] std::io::Error),
     /// The runtime for outside work.
-    #[error("the runtime for outside work cannot be started: {0}")]
+    #[error(
+        "the runtime for outside work cannot be started; check the limits on threads and memory"
+    )]
     Runtime(#[source] std::io::Error),
+    /// The process may open too few files.
+    #[error(
+        "this process may have {limit} files open, and needs {needed} at least; raise the limit (`ulimit -n`, or \
+         `LimitNOFILE=` in a systemd unit)"
+    )]
+    Descriptors {
+        /// The limit.
+        limit: usize,
+        /// What is needed.
+        needed: usize,
+    },
+    /// A listener ended without being told to.
+    #[error(
+        "the {what} listener ended; check the limits on open files and threads (`ulimit -a`) and start again"
+    )]
+    Ended {
+        /// Which listener.
+        what: &'static str,
+        /// What it said, if anything.
+        source: Option<std::io::Error>,
+    },
+    /// Something panicked while the process was built.
+    #[error(
+        "the process could not be started; the log names the place. Check the limits on open files, threads and memory \
+         (`ulimit -a`) and start again"
+    )]
+    Panicked,
 }
 
 /// A running Strongroom. Its listeners run on the actix system that called [`App::start`].
 pub struct App {
     vault: Vault,
-    listeners: Vec<ServerHandle>,
+    listeners: Listeners,
     addresses: Addresses,
     arbiters: [Arbiter; 2],
     io: IoRuntime,
@@ -182,7 +206,7 @@ impl App {
         let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, hands, &io)?;
         vault.announce(AuditAction::VaultStarted).await?;
-        let listeners = listen(config, sockets, &vault)?;
+        let listeners = Listeners::start(config, sockets, &vault).await?;
         Ok(Self {
             vault,
             listeners,
@@ -202,14 +226,16 @@ impl App {
         &self.vault
     }
 
+    /// Waits until a listener ends although nobody stopped it, and says which. Without it the vault is half dead: stop, and
+    /// let the process be started again.
+    pub async fn ended(&mut self) -> StartError {
+        self.listeners.ended().await
+    }
+
     /// Stops in order: no new requests, running ones end, flows end, the store is closed, actors end.
     pub async fn stop(self) {
         self.vault.drain();
-        // `stop` gives its order at once and only the answer is awaited, so all listeners stop together.
-        let stopping: Vec<_> = self.listeners.iter().map(|one| one.stop(true)).collect();
-        for listener in stopping {
-            listener.await;
-        }
+        self.listeners.stop().await;
         // Before the runtime ends, which drops flows where they stand: a refresh that was begun is kept.
         self.vault.flows_ended(LONGEST_FLOW).await;
         if let Err(error) = self.vault.close().await {
@@ -221,120 +247,4 @@ impl App {
         }
         std::fs::remove_file(&self.addresses.admin_socket).ok();
     }
-}
-
-fn listen(
-    config: &Config,
-    sockets: Sockets,
-    vault: &Vault,
-) -> Result<Vec<ServerHandle>, StartError> {
-    let public = config.public_origin();
-    let workers = std::thread::available_parallelism().map_or(2, usize::from);
-    let served = |what: &'static str| {
-        move |source| StartError::Bind {
-            what,
-            address: String::from("its socket"),
-            source,
-        }
-    };
-    let connect = connect_app(Arc::new(vault.clone()), Arc::new(connect_settings(config)?));
-    let server = api::server_app(
-        Arc::new(vault.clone()),
-        ApiSettings::new(&public, &config.registry),
-    );
-    let by_peer = api::admin_app(
-        Arc::new(vault.clone()),
-        AdminSettings::new(&public, AdminAuth::PeerChecked),
-    );
-    let mut servers = vec![
-        api::serve_tcp(connect, sockets.connect, workers, connect_caps(config))
-            .map_err(served("connect"))?,
-        api::serve_tcp(
-            server,
-            sockets.api,
-            workers,
-            Caps::total(size(config.limits.api_connections)),
-        )
-        .map_err(served("api"))?,
-        api::serve_unix(
-            by_peer,
-            sockets.admin_socket,
-            own_uid().map_err(served("admin socket"))?,
-        )
-        .map_err(served("admin socket"))?,
-    ];
-    if let Some(listener) = sockets.admin {
-        let by_key = api::admin_app(
-            Arc::new(vault.clone()),
-            AdminSettings::new(&public, AdminAuth::Key),
-        );
-        servers
-            .push(api::serve_tcp(by_key, listener, 1, Caps::total(64)).map_err(served("admin"))?);
-    }
-    let handles = servers.iter().map(actix_web::dev::Server::handle).collect();
-    for server in servers {
-        drop(actix_rt::spawn(server));
-    }
-    Ok(handles)
-}
-
-/// Browsers: a total, and a share for each address that is not a declared proxy.
-fn connect_caps(config: &Config) -> Caps {
-    let limits = config.limits;
-    let proxies = config.listen.trusted_proxies.clone();
-    let exempt = move |peer| proxies.iter().any(|range| range.contains(peer));
-    Caps::total(size(limits.connect_connections))
-        .per_address(size(limits.connect_connections_per_address), exempt)
-}
-
-fn size(limit: u32) -> usize {
-    usize::try_from(limit).unwrap_or(usize::MAX)
-}
-
-fn connect_settings(config: &Config) -> Result<ConnectSettings, StartError> {
-    let leaving = match config.leaving_page {
-        LeavingPage::AtOnce => api::browser::LeavingPage::AtOnce,
-        LeavingPage::Ask => api::browser::LeavingPage::Ask,
-    };
-    let mut settings = ConnectSettings::new(&config.public_url)?
-        .operator(config.operator.name.as_deref(), None)
-        .leaving(leaving);
-    if let Some(support) = &config.operator.support_url {
-        settings = settings.support(support.as_str())?;
-    }
-    if !config.listen.trusted_proxies.is_empty() {
-        let proxies = config.listen.trusted_proxies.clone();
-        settings = settings.behind(move |peer| proxies.iter().any(|range| range.contains(peer)));
-    }
-    Ok(settings)
-}
-
-/// The user this process runs as.
-fn own_uid() -> std::io::Result<u32> {
-    std::fs::metadata("/proc/self").map(|facts| facts.uid())
-}
-
-/// Serves the admin door alone, on a socket of its own, for a command that found nobody serving.
-///
-/// # Errors
-/// [`StartError::Bind`].
-pub fn serve_admin_only(
-    vault: &Vault,
-    public: &str,
-    path: &Path,
-) -> Result<ServerHandle, StartError> {
-    let listener = unix(path)?;
-    let served = |source| StartError::Bind {
-        what: "admin socket",
-        address: path.display().to_string(),
-        source,
-    };
-    let app = api::admin_app(
-        Arc::new(vault.clone()),
-        AdminSettings::new(public, AdminAuth::PeerChecked),
-    );
-    let server = api::serve_unix(app, listener, own_uid().map_err(served)?).map_err(served)?;
-    let handle = server.handle();
-    drop(actix_rt::spawn(server));
-    Ok(handle)
 }

@@ -16,9 +16,11 @@ pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
+mod descriptors;
 pub mod dev;
 mod dumps;
 pub mod foundation;
+mod listeners;
 mod sockets;
 mod telemetry;
 

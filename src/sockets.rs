@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::StartError;
 use crate::config::Config;
+use crate::descriptors::Room;
 
 /// Where a running Strongroom listens.
 #[derive(Debug, Clone)]
@@ -28,15 +29,18 @@ pub struct Sockets {
     pub(crate) admin: Option<TcpListener>,
     pub(crate) admin_socket: UnixListener,
     admin_path: PathBuf,
+    /// How many connections fit into the limit on open files.
+    pub(crate) room: Room,
 }
 
 impl Sockets {
-    /// Binds what the configuration names.
+    /// Makes room for connections, then binds what the configuration names.
     ///
     /// # Errors
-    /// [`StartError::Bind`].
+    /// [`StartError::Descriptors`], [`StartError::Bind`].
     pub fn bind(config: &Config) -> Result<Self, StartError> {
         let listen = &config.listen;
+        let room = Room::make(config)?;
         Ok(Self {
             connect: tcp("connect", listen.connect)?,
             api: tcp("api", listen.api)?,
@@ -46,6 +50,7 @@ impl Sockets {
                 .transpose()?,
             admin_socket: unix(&listen.admin_socket)?,
             admin_path: listen.admin_socket.clone(),
+            room,
         })
     }
 
@@ -104,11 +109,32 @@ pub(crate) fn unix(path: &Path) -> Result<UnixListener, StartError> {
             .create(folder)
             .map_err(bind)?;
     }
-    // Bound under another name and renamed once it is private, so that it is never open to others, not even for a moment.
-    let private = path.with_extension("new");
-    std::fs::remove_file(&private).ok();
-    let listener = UnixListener::bind(&private).map_err(bind)?;
-    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o600)).map_err(bind)?;
-    std::fs::rename(&private, path).map_err(bind)?;
-    Ok(listener)
+    // Bound in a folder of its own and moved out once it is private, so that it is never open to others, not even for a
+    // moment, and no file of a neighbour has to give way.
+    let own = private_folder(path).map_err(bind)?;
+    let private = own.join("s");
+    let listener = UnixListener::bind(&private).and_then(|listener| {
+        std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o600))?;
+        std::fs::rename(&private, path)?;
+        Ok(listener)
+    });
+    std::fs::remove_file(&private).ok(); // there only after a failure
+    std::fs::remove_dir(&own).ok();
+    listener.map_err(bind)
+}
+
+/// A new folder beside the socket, under a name that nobody has.
+fn private_folder(socket: &Path) -> std::io::Result<PathBuf> {
+    let folder = socket.parent().unwrap_or(Path::new("."));
+    let mut number = std::process::id();
+    loop {
+        // Short: the path of a socket has little room, and this one must not need more than the socket itself.
+        let own = folder.join(format!(".{:x}", number & 0xf_ffff));
+        match std::fs::DirBuilder::new().mode(0o700).create(&own) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                number = number.wrapping_add(1);
+            }
+            made => return made.map(|()| own),
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The admin door, as a command finds it: through the socket of the running vault, or, when none runs, served for the time of
 //! the command. The store belongs to one process, so there is no third way.
 
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,11 +10,12 @@ use std::time::Duration;
 use actix_rt::System;
 use reqwest::Method;
 use serde_json::Value;
+use storage::OpenError;
 
 use super::{CommandError, hands};
 use crate::app::{IoRuntime, build_vault, serve_admin_only};
 use crate::config::Config;
-use crate::foundation::Foundation;
+use crate::foundation::{Foundation, FoundationError};
 
 /// The open door.
 pub(super) struct Door(reqwest::Client);
@@ -44,14 +47,28 @@ pub(super) fn at_door<T>(
 ) -> Result<T, CommandError> {
     let socket = &config.listen.admin_socket;
     System::new().block_on(async {
-        if UnixStream::connect(socket).is_ok() {
-            return work(&Door::to(socket)?).await;
-        }
         let hands = hands()?;
-        let foundation = Foundation::open(config, &hands).await?;
+        let mut tries = 0;
+        let foundation = loop {
+            if UnixStream::connect(socket).is_ok() {
+                return work(&Door::to(socket)?).await;
+            }
+            match Foundation::open(config, &hands).await {
+                // Another command has the store for a moment, or a vault is just starting or stopping.
+                Err(FoundationError::Store(OpenError::InUse)) if tries < TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(BETWEEN_TRIES).await;
+                }
+                opened => break opened?,
+            }
+        };
         let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
-        let own: PathBuf = config.data_dir.join("command.sock");
+        // By way of the open folder: the path of a socket has room for about a hundred bytes, that of the folder for more.
+        let folder = File::open(&config.data_dir).map_err(|error| {
+            CommandError::Other(format!("the data folder cannot be opened: {error}"))
+        })?;
+        let own = PathBuf::from(format!("/proc/self/fd/{}/command.sock", folder.as_raw_fd()));
         let served = serve_admin_only(&vault, &config.public_origin(), &own)?;
         let answer = match Door::to(&own) {
             Ok(door) => work(&door).await,
@@ -99,6 +116,10 @@ impl Door {
         Ok(if good { Ok(body) } else { Err(problem(&body)) })
     }
 }
+
+/// How often a store that is open elsewhere is tried, and how far apart: five seconds.
+const TRIES: u32 = 50;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// Longer than the longest call to a provider (30 s) that an operator's command waits for.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,6 +7,7 @@ mod output;
 mod rollback;
 mod serve;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -67,13 +68,14 @@ pub fn run() -> ExitCode {
         }
     };
     if let Err(error) = crate::dumps::forbid() {
-        output::complain(&format!("core dumps cannot be switched off: {error}"));
+        let text = format!("core dumps cannot be switched off: {error}");
+        output::complain(&CommandError::Other(text));
     }
     upstream::install_crypto();
     match act(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(&error.to_string());
+            output::complain(&error);
             ExitCode::from(error.exit_code())
         }
     }
@@ -98,6 +100,15 @@ fn act(args: Args) -> Result<(), CommandError> {
         Command::AdminKey(what) => admin::admin_key(&load(&config, mode())?, &what),
         Command::AcceptRollback { yes } => rollback::accept(&load(&config, mode())?, yes),
     }
+}
+
+/// Runs a command's work on an actix system. The framework panics when the operating system lets it have no thread or file;
+/// that is an end like any other.
+pub(crate) fn on_a_system(
+    work: impl Future<Output = Result<(), CommandError>>,
+) -> Result<(), CommandError> {
+    let run = AssertUnwindSafe(|| actix_rt::System::new().block_on(work));
+    catch_unwind(run).unwrap_or_else(|_| Err(crate::app::StartError::Panicked.into()))
 }
 
 /// What a configuration is checked for.

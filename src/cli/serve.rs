@@ -66,19 +66,30 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
         super::environment("STRONGROOM_LOG").as_deref(),
     );
     refuse_hooks_outside_loopback(config)?;
-    System::new().block_on(async {
+    super::on_a_system(async {
+        // Without this a limit on file sizes (`ulimit -f`) would end the process where it should only fail a write.
+        let size_limit = rustix::process::Signal::XFSZ.as_raw();
+        let _refused_writes = signal(SignalKind::from_raw(size_limit)).map_err(no_signals)?;
         let sockets = Sockets::bind(config)?;
         let foundation = Foundation::open(config, hands).await?;
-        let app = App::start(config, sockets, foundation, hands).await?;
+        let mut app = App::start(config, sockets, foundation, hands).await?;
         announce(config, &app);
-        until_told()
-            .await
-            .map_err(|error| CommandError::Other(format!("signals cannot be received: {error}")))?;
+        let ended = tokio::select! {
+            told = until_told() => told.map_err(no_signals).map(|()| None)?,
+            ended = app.ended() => Some(ended),
+        };
+        if let Some(why) = &ended {
+            tracing::error!(%why, "a listener ended by itself");
+        }
         tracing::info!("stopping");
         app.stop().await;
         tracing::info!("stopped");
-        Ok(())
+        ended.map_or(Ok(()), |why| Err(why.into()))
     })
+}
+
+fn no_signals(error: std::io::Error) -> CommandError {
+    CommandError::Other(format!("signals cannot be received: {error}"))
 }
 
 fn announce(config: &Config, app: &App) {

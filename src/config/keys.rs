@@ -131,6 +131,10 @@ pub(super) const LIMITS: Keys = &[
         "Write a whole number, e.g. `api_connections = 4096`.",
     ),
     key(
+        "api_connections_per_address",
+        "Write a whole number, e.g. `api_connections_per_address = 1024`.",
+    ),
+    key(
         "waits_per_server",
         "Write a whole number, e.g. `waits_per_server = 512`.",
     ),

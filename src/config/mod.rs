@@ -84,6 +84,8 @@ pub struct Limits {
     pub connect_connections_per_address: u32,
     /// Open connections at the api listener.
     pub api_connections: u32,
+    /// Open connections of one address at the api listener.
+    pub api_connections_per_address: u32,
     /// Requests of one server that wait for a person at the same time.
     pub waits_per_server: u32,
 }
@@ -257,11 +259,12 @@ fn operator(root: &Section<'_>) -> Operator {
 fn limits(root: &Section<'_>) -> Option<Limits> {
     let section = root.table("limits", LIMITS);
     let connect_connections = section.integer("connect_connections", 1..=1_000_000);
-    let per_address = section.integer("connect_connections_per_address", 1..=1_000_000);
+    let connect_share = section.integer("connect_connections_per_address", 1..=1_000_000);
     let api_connections = section.integer("api_connections", 1..=1_000_000);
+    let api_share = section.integer("api_connections_per_address", 1..=1_000_000);
     let waits_per_server = section.integer("waits_per_server", 1..=1_000_000);
     if connect_connections
-        .zip(per_address)
+        .zip(connect_share)
         .is_some_and(|(all, one)| one > all)
     {
         section.fault_with(
@@ -272,8 +275,9 @@ fn limits(root: &Section<'_>) -> Option<Limits> {
     }
     Some(Limits {
         connect_connections: connect_connections?,
-        connect_connections_per_address: per_address?,
+        connect_connections_per_address: connect_share?,
         api_connections: api_connections?,
+        api_connections_per_address: api_share?,
         waits_per_server: waits_per_server?,
     })
 }

@@ -60,7 +60,7 @@ pub fn run(wish: Wish, hands: Hands) -> Result<(), CommandError> {
                     .as_deref()
                     .or(Some("warn,strongroom=info")),
             );
-            System::new().block_on(practise(Ports::from(port), token_life_s, write, hands))
+            crate::cli::on_a_system(practise(Ports::from(port), token_life_s, write, hands))
         }
     }
 }
@@ -88,7 +88,7 @@ async fn practise(
     )?;
     let sockets = Sockets::bind(&config)?;
     let (foundation, _) = Foundation::create(&config, &hands).await?;
-    let app = App::start(&config, sockets, foundation, &hands).await?;
+    let mut app = App::start(&config, sockets, foundation, &hands).await?;
     let key = server_key(&app).await?;
     let desk = desk::Desk::start(ports.desk, practice.issuer.clone()).map_err(other)?;
     let token = practice.token("alice").map_err(other)?;
@@ -104,15 +104,16 @@ async fn practise(
         write_private(&path, &notes.json())?;
     }
     notes.print();
-    crate::cli::until_told()
-        .await
-        .map_err(|error| CommandError::Other(error.to_string()))?;
+    let ended = tokio::select! {
+        told = crate::cli::until_told() => told.map_err(other).map(|()| None)?,
+        ended = app.ended() => Some(ended),
+    };
     say("Stopping. Everything of this practice run is removed.");
     desk.stop().await;
     app.stop().await;
     practice.stop().await;
     drop(folder);
-    Ok(())
+    ended.map_or(Ok(()), |why| Err(why.into()))
 }
 
 async fn server_key(app: &App) -> Result<zeroize::Zeroizing<String>, CommandError> {

@@ -37,7 +37,10 @@ pub enum OpenError {
         dir: PathBuf,
     },
     /// Another process has it.
-    #[error("another strongroom is serving this folder; talk to its admin socket")]
+    #[error(
+        "another strongroom has this folder open: one that serves it (talk to its admin socket, `listen.admin_socket`), or a \
+         command that is about to end (try again)"
+    )]
     InUse,
     /// sled could not make sense of its file.
     #[error(
@@ -82,7 +85,7 @@ pub enum OpenError {
     )]
     DiskFull,
     /// The operating system said no.
-    #[error("{what} failed; check path and permissions")]
+    #[error("{what} failed; check path, permissions and disk")]
     Io {
         /// What was tried.
         what: &'static str,

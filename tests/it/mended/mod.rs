@@ -13,6 +13,7 @@ mod keys;
 mod lists;
 mod logins;
 mod looks;
+mod program;
 mod proofs;
 mod refreshed;
 mod refusals;

@@ -1,0 +1,166 @@
+//! The program itself where the machine or the operator makes it hard: what it says and how it ends.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with a configuration that needs no outside.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self::with_data("data")
+    }
+
+    fn with_data(data: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let secret = place.path("client.secret");
+        std::fs::write(&secret, "not-a-secret-of-anybody").unwrap();
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let folder = place.0.path().display();
+        let text = format!(
+            r#"public_url = "https://vault.example"
+listen = {{ connect = "127.0.0.1:{}", api = "127.0.0.1:{}", admin_socket = "{folder}/admin.sock" }}
+data.dir = "{folder}/{data}"
+seal.key_file = "{folder}/root.key"
+
+[[issuer]]
+slug = "corp"
+url = "https://id.example"
+client_id = "strongroom"
+client_secret = "file:{folder}/client.secret"
+require_at_jwt = true
+
+[[provider]]
+slug = "github"
+preset = "github"
+client_id = "strongroom"
+client_secret = "file:{folder}/client.secret"
+
+[[server]]
+slug = "notes"
+name = "Notes"
+resource = "https://mcp.example/notes"
+issuer = "corp"
+allow = [{{ provider = "github", scopes = ["read:user"] }}]
+"#,
+            free_port(),
+            free_port()
+        );
+        std::fs::write(place.path("strongroom.toml"), text).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, before: &str, arguments: &str) -> Command {
+        let program = env!("CARGO_BIN_EXE_strongroom");
+        let config = self.path("strongroom.toml");
+        let line = format!(
+            "{before}exec {program} --config {} {arguments}",
+            config.display()
+        );
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(line).env_remove("STRONGROOM_LOG");
+        command
+    }
+
+    fn init(&self) {
+        let (code, text) = self.run("", "init");
+        assert_eq!(code, Some(0), "{text}");
+    }
+
+    fn run(&self, before: &str, arguments: &str) -> (Option<i32>, String) {
+        said(&self.command(before, arguments).output().unwrap())
+    }
+}
+
+fn free_port() -> u16 {
+    let bound = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    bound.local_addr().unwrap().port()
+}
+
+fn said(output: &Output) -> (Option<i32>, String) {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&text).into_owned(),
+    )
+}
+
+#[test]
+fn too_few_open_files_end_the_start_with_what_to_do() {
+    let place = Place::new();
+    place.init();
+    let (code, text) = place.run("ulimit -n 36; ", "serve");
+    assert_eq!(code, Some(5), "{text}");
+    assert!(text.contains("LimitNOFILE="), "{text}");
+    assert!(!text.contains("ready"), "{text}");
+}
+
+#[test]
+fn commands_at_the_same_time_wait_for_each_other() {
+    let place = Place::new();
+    place.init();
+    let running: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = place.command("", "server list");
+            command.stdout(std::process::Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for command in running {
+        let (code, text) = said(&command.wait_with_output().unwrap());
+        assert_eq!(code, Some(0), "{text}");
+    }
+}
+
+#[test]
+fn a_long_data_folder_has_commands_all_the_same() {
+    let place = Place::with_data(&"d/".repeat(60));
+    place.init();
+    let (code, text) = place.run("", "server list");
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn an_error_is_told_with_its_cause() {
+    let place = Place::new();
+    place.init();
+    let audit = place.path("data/audit");
+    std::fs::remove_dir_all(&audit).unwrap();
+    std::fs::write(&audit, "").unwrap();
+    let (code, text) = place.run("", "serve");
+    assert_eq!(code, Some(5), "{text}");
+    assert!(text.contains("(cause: File exists"), "{text}");
+}
+
+#[test]
+fn binding_the_admin_socket_spares_its_neighbours() {
+    let place = Place::new();
+    place.init();
+    std::fs::write(place.path("admin.new"), "mine").unwrap();
+    // Ends at once: its audit log cannot be opened.
+    std::fs::write(place.path("data/audit/audit.jsonl"), "not ours\n").unwrap();
+    let (code, text) = place.run("", "serve");
+    assert_eq!(code, Some(5), "{text}");
+    assert!(place.path("admin.sock").exists(), "bound before");
+    assert_eq!(
+        std::fs::read_to_string(place.path("admin.new")).unwrap(),
+        "mine"
+    );
+    assert!(no_hidden(place.0.path()), "nothing is left");
+}
+
+fn no_hidden(folder: &Path) -> bool {
+    let mut names = std::fs::read_dir(folder).unwrap();
+    names.all(|entry| {
+        !entry
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with('.')
+    })
+}
