@@ -59,6 +59,12 @@ pub(crate) fn check_head(request: &HttpRequest) -> Result<(), Problem> {
     {
         return Err(Kind::BrowserRequest.into());
     }
+    if asks_for_websocket(request.headers()) {
+        return Err(Problem::header(
+            "Upgrade",
+            "leave this header out: no address here speaks WebSocket",
+        ));
+    }
     for name in [SUBJECT_TOKEN, SUBJECT_ASSERTION, IDEMPOTENCY_KEY] {
         if request.headers().get_all(name).count() > 1 {
             return Err(Problem::header(name, "send this header once"));
@@ -85,6 +91,18 @@ pub(crate) fn misplaced_key(request: &HttpRequest) -> Option<Box<str>> {
     find_key(request.path())
         .or_else(|| in_query().find_map(|text| find_key(&text)))
         .or_else(|| in_headers().find_map(find_key))
+}
+
+/// Whether the request asks for another protocol in a way that makes the framework read its body without an end, whatever
+/// its `Content-Length` says. Other protocols (`h2c`, which some clients always offer) are not taken up and do no harm.
+pub(crate) fn asks_for_websocket(headers: &HeaderMap) -> bool {
+    let mut asked = headers.get_all(header::UPGRADE);
+    asked.any(|value| {
+        value
+            .as_bytes()
+            .trim_ascii()
+            .eq_ignore_ascii_case(b"websocket")
+    })
 }
 
 fn check_size(request: &HttpRequest) -> Result<(), Problem> {

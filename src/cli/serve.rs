@@ -74,6 +74,13 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
         let foundation = Foundation::open(config, hands).await?;
         let mut app = App::start(config, sockets, foundation, hands).await?;
         announce(config, &app);
+        let telling = actix_rt::spawn(async {
+            let mut minutes = tokio::time::interval(std::time::Duration::from_secs(60));
+            loop {
+                minutes.tick().await;
+                telemetry::tell_counted();
+            }
+        });
         let ended = tokio::select! {
             told = until_told() => told.map_err(no_signals).map(|()| None)?,
             ended = app.ended() => Some(ended),
@@ -83,6 +90,8 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
         }
         tracing::info!("stopping");
         app.stop().await;
+        telling.abort();
+        telemetry::tell_counted();
         tracing::info!("stopped");
         ended.map_or(Ok(()), |why| Err(why.into()))
     })

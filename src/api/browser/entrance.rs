@@ -14,7 +14,7 @@ use super::answer::Visit;
 use super::hardening::harden;
 use super::metadata::looks_ahead;
 use crate::guard::REQUEST;
-use crate::headers::misplaced_key;
+use crate::headers::{asks_for_websocket, misplaced_key};
 use crate::limits::{MAX_HEAD, MAX_HEADERS, MAX_URL};
 
 /// Lets a request in or answers it at once; hardens and logs the answer either way.
@@ -89,6 +89,8 @@ fn fault(request: &HttpRequest, app: &App) -> Option<(StatusCode, Cause, &'stati
             Cause::Generic,
             "head-too-large",
         ))
+    } else if asks_for_websocket(headers) {
+        Some((StatusCode::BAD_REQUEST, Cause::Generic, "no-websocket"))
     } else {
         None
     }

@@ -186,3 +186,18 @@ async fn the_admin_socket_asks_who_is_at_the_other_end() {
     handle.stop(false).await;
     running.await.unwrap().unwrap();
 }
+
+/// The framework reads the body of such a request without an end, whatever its length says.
+#[actix_web::test]
+async fn a_request_for_websocket_is_refused_and_other_offers_are_not_taken_up() {
+    let ask = |upgrade: &str| {
+        format!(
+            "POST /v1/ensure HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: {upgrade}\r\nContent-Length: 2\r\n\r\n{{}}"
+        )
+    };
+    let answer = exchange(ask(" WebSocket ").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!(answer.contains("leave this header out"), "{answer}");
+    let answer = exchange(ask("h2c").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+}

@@ -130,7 +130,7 @@ async fn refusals_carry_it_too() {
     let script = Script::well();
     let (none, same) = ("no-referrer", "same-origin");
     let page = format!("/f/{FLOW}");
-    let cases: [Case<'_>; 9] = [
+    let cases: [Case<'_>; 10] = [
         (click("/c/x", "none"), none, 404, &[HTML]),
         (click(&format!("/c/{WORD}?"), "none"), none, 400, &[HTML]),
         (
@@ -157,6 +157,12 @@ async fn refusals_carry_it_too() {
             click(&page, "none").insert_header(("sec-fetch-dest", "iframe")),
             same,
             403,
+            &[HTML],
+        ),
+        (
+            click(&page, "none").insert_header(("upgrade", "websocket")),
+            same,
+            400,
             &[HTML],
         ),
         (
