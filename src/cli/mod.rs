@@ -137,13 +137,13 @@ fn load(path: &Path, mode: Mode) -> Result<Config, CommandError> {
     )?)
 }
 
-/// The one place that reads the environment.
+/// The one place that reads the environment. What is not UTF-8 in a value becomes U+FFFD.
 pub(crate) fn environment(name: &str) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place that reads the environment"
     )]
-    std::env::var(name).ok()
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The real time and randomness, or, in a build for tests, what the test asked for.

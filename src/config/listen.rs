@@ -8,6 +8,7 @@ use url::Url;
 use super::Mode;
 use super::keys::LISTEN;
 use super::network::{Cidr, ranges};
+use super::outside::Found;
 use super::section::Section;
 use super::words::is_loopback;
 
@@ -99,6 +100,14 @@ fn socket(section: &Section<'_>) -> Option<PathBuf> {
         section.fault(
             "admin_socket",
             "is empty or longer than a socket path may be",
+        );
+        return None;
+    }
+    let found = section.reading().outside.files.found(&path);
+    if found.is_some_and(|found| found != Found::Socket) {
+        section.fault(
+            "admin_socket",
+            "is the path of something else than a socket",
         );
         return None;
     }

@@ -31,7 +31,7 @@ use url::Url;
 pub use faults::{ConfigFaults, Fault};
 pub use listen::Listen;
 pub use network::{AddressPolicy, Cidr, InternalHost};
-pub use outside::{FileRead, Files, OsFiles, Outside};
+pub use outside::{FileRead, Files, Found, OsFiles, Outside};
 pub use providers::{PresetNote, Verified};
 pub use source::{DEFAULT_TOML, EXAMPLE_TOML, PRESETS};
 
@@ -225,11 +225,23 @@ fn storage(root: &Section<'_>) -> (Option<PathBuf>, Option<Seal>) {
         }
         Some(section.reading().resolve(text))
     };
-    let data_dir = path(&root.table("data", DATA), "dir");
+    let data = root.table("data", DATA);
+    let data_dir = path(&data, "dir");
     let section = root.table("seal", SEAL);
     let key_file = path(&section, "key_file");
+    let files = root.reading().outside.files;
+    if let Some(path) = &key_file
+        && (path.file_name().is_none() || files.found(path) == Some(Found::Folder))
+    {
+        section.fault("key_file", "is the path of a folder, not of a file");
+    }
+    if let Some(dir) = &data_dir
+        && files.found(dir).is_some_and(|found| found != Found::Folder)
+    {
+        data.fault("dir", "is not a folder");
+    }
     if let (Some(dir), Some(key_file)) = (&data_dir, &key_file)
-        && key_file.starts_with(dir)
+        && files.real(key_file).starts_with(files.real(dir))
     {
         section.fault(
             "key_file",
@@ -247,13 +259,24 @@ fn operator(root: &Section<'_>) -> Operator {
     let support_url = section.text("support_url").and_then(|text| {
         let url = Url::parse(text)
             .ok()
-            .filter(|url| matches!(url.scheme(), "https" | "mailto") && text.len() <= 512);
+            .filter(|url| reaches_somebody(url) && text.len() <= 512);
         if url.is_none() {
             section.fault("support_url", "is neither an https nor a mailto address");
         }
         url
     });
     Operator { name, support_url }
+}
+
+fn reaches_somebody(url: &Url) -> bool {
+    match url.scheme() {
+        "https" => url.has_host(),
+        "mailto" => {
+            let mailbox = url.path().split_once('@');
+            mailbox.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
+        }
+        _ => false,
+    }
 }
 
 fn limits(root: &Section<'_>) -> Option<Limits> {

@@ -1,7 +1,7 @@
 //! What the configuration reads from outside its own text: environment variables and files, both injected so that tests are pure.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use secret::ClientSecret;
 
@@ -26,6 +26,42 @@ pub trait Files {
     /// # Errors
     /// Whatever the system says; a file of more than 1 MiB is refused.
     fn read(&self, path: &Path) -> io::Result<FileRead>;
+
+    /// The path without `..` and links, as far as it exists.
+    fn real(&self, path: &Path) -> PathBuf {
+        without_dots(path)
+    }
+
+    /// What stands at the path, if anything.
+    fn found(&self, _path: &Path) -> Option<Found> {
+        None
+    }
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// A folder, or a link to one.
+    Folder,
+    /// A socket.
+    Socket,
+    /// A file, or anything else.
+    Other,
+}
+
+/// Takes `.` and `..` out of a path, as if there were no links.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The real file system.
@@ -50,6 +86,43 @@ impl Files for OsFiles {
             mode: mode_of(&facts),
         })
     }
+
+    fn real(&self, path: &Path) -> PathBuf {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        // Once more: what follows a part that does not exist may lead back to one that does.
+        without_links(&without_links(&path))
+    }
+
+    fn found(&self, path: &Path) -> Option<Found> {
+        let facts = std::fs::metadata(path).ok()?;
+        Some(if facts.is_dir() {
+            Found::Folder
+        } else if is_socket(&facts) {
+            Found::Socket
+        } else {
+            Found::Other
+        })
+    }
+}
+
+fn without_links(path: &Path) -> PathBuf {
+    let existing = path
+        .ancestors()
+        .find_map(|part| Some((part, std::fs::canonicalize(part).ok()?)));
+    match existing.and_then(|(part, real)| Some(real.join(path.strip_prefix(part).ok()?))) {
+        Some(real) => without_dots(&real),
+        None => without_dots(path),
+    }
+}
+
+#[cfg(unix)]
+fn is_socket(facts: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_socket(&facts.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_socket(_facts: &std::fs::Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]
@@ -71,7 +144,7 @@ fn mode_of(_facts: &std::fs::Metadata) -> Option<u32> {
 /// Everything outside the configuration's own text.
 #[derive(Clone, Copy)]
 pub struct Outside<'a> {
-    /// The value of an environment variable.
+    /// The value of an environment variable; U+FFFD stands for what is not UTF-8 in it.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The files.
     pub files: &'a dyn Files,
@@ -113,6 +186,15 @@ fn from_environment(section: &Section<'_>, key: &'static str, name: &str) -> Opt
         );
         return None;
     };
+    if value.contains(char::REPLACEMENT_CHARACTER) {
+        drop(ClientSecret::new(value)); // wiped
+        section.fault_with(
+            key,
+            &format!("the environment variable {name} is not UTF-8 text"),
+            "Put exactly the secret there, as the console of the other side shows it.",
+        );
+        return None;
+    }
     word(
         section,
         key,

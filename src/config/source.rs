@@ -32,6 +32,8 @@ pub(super) struct Source {
     pub(super) author: Author,
     pub(super) name: Box<str>,
     document: Document<String>,
+    /// Where lines end, so that the line of a place is found without counting through the text each time.
+    ends: Vec<usize>,
 }
 
 impl Source {
@@ -45,10 +47,11 @@ impl Source {
                 author,
                 name: name.into(),
                 document,
+                ends: line_ends(text),
             }),
             Err(error) => Err(ConfigFaults::one(Fault {
                 file: name.into(),
-                line: error.span().map(|span| line_in(text, &span)),
+                line: error.span().map(|span| line_in(&line_ends(text), &span)),
                 path: "".into(),
                 what: format!("not TOML: {}", error.message().replace('\n', "; ")).into(),
                 write: "Correct this line; what follows it was not read.".into(),
@@ -61,17 +64,17 @@ impl Source {
     }
 
     pub(super) fn line(&self, span: Option<Range<usize>>) -> Option<usize> {
-        span.map(|span| line_in(self.document.raw(), &span))
+        span.map(|span| line_in(&self.ends, &span))
     }
 }
 
+fn line_ends(text: &str) -> Vec<usize> {
+    text.match_indices('\n').map(|(at, _)| at).collect()
+}
+
 /// The line that a span starts in, from 1.
-fn line_in(text: &str, span: &Range<usize>) -> usize {
-    text.bytes()
-        .take(span.start)
-        .filter(|byte| *byte == b'\n')
-        .count()
-        + 1
+fn line_in(ends: &[usize], span: &Range<usize>) -> usize {
+    ends.partition_point(|end| *end < span.start) + 1
 }
 
 /// All texts of one configuration.

@@ -8,7 +8,7 @@ mod desk;
 mod practice;
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,9 @@ pub enum Wish {
     },
 }
 
+/// The connect port with the practice ports behind it, which go up to eleven further.
+const LAST_PORT: u16 = u16::MAX - 11;
+
 /// Runs `strongroom dev`.
 ///
 /// # Errors
@@ -49,6 +52,9 @@ pub enum Wish {
 pub fn run(wish: Wish, hands: Hands) -> Result<(), CommandError> {
     match wish {
         Wish::Token { port, person } => System::new().block_on(desk::print_token(port, &person)),
+        Wish::Run { port, .. } if port > LAST_PORT => Err(CommandError::Usage(format!(
+            "port {port} leaves no room for the practice ports behind it; choose one up to {LAST_PORT}"
+        ))),
         Wish::Run {
             port,
             token_life_s,
@@ -71,6 +77,8 @@ async fn practise(
     write: Option<PathBuf>,
     hands: Hands,
 ) -> Result<(), CommandError> {
+    // First, so that a path that cannot be written is told before anything was started.
+    let write = write.map(|path| private_file(&path)).transpose()?;
     let folder = Folder::make(&hands)?;
     let clock = Arc::clone(&hands.clock);
     let seconds = move || u64::try_from(clock.now().as_seconds()).unwrap_or(0);
@@ -100,8 +108,10 @@ async fn practise(
         desk: desk.address(),
         link: &link,
     };
-    if let Some(path) = write {
-        write_private(&path, &notes.json())?;
+    if let Some((mut file, path)) = write {
+        use std::io::Write as _;
+        file.write_all(notes.json().as_bytes())
+            .map_err(|error| unwritable(&path, &error))?;
     }
     notes.print();
     let ended = tokio::select! {
@@ -129,19 +139,24 @@ async fn server_key(app: &App) -> Result<zeroize::Zeroizing<String>, CommandErro
     Ok(key.text)
 }
 
-/// Writes a file for its owner alone: it holds a server key.
-fn write_private(path: &std::path::Path, text: &str) -> Result<(), CommandError> {
-    use std::io::Write as _;
+/// Makes a file for its owner alone: it will hold a server key.
+fn private_file(path: &Path) -> Result<(std::fs::File, PathBuf), CommandError> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    let named = |error: std::io::Error| CommandError::Other(format!("{}: {error}", path.display()));
-    let mut file = std::fs::OpenOptions::new()
+    let file = std::fs::OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600)
         .open(path)
-        .map_err(named)?;
-    file.write_all(text.as_bytes()).map_err(named)
+        .map_err(|error| unwritable(path, &error))?;
+    Ok((file, path.to_path_buf()))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::Other(format!(
+        "{} cannot be written: {error}; choose another file for --write",
+        path.display()
+    ))
 }
 
 /// Plays the MCP server once, over the wire: asks for Alice's credential and gets a link.

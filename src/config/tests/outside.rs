@@ -3,7 +3,7 @@
 use domain::ClientAuth;
 use secret::Reveal as _;
 
-use super::super::{Files as _, Mode, OsFiles};
+use super::super::{Config, Files as _, Found, Mode, OsFiles, Outside};
 use super::{BASE, FakeFiles, check, serve};
 
 fn with_file(bytes: &[u8], mode: u32) -> Result<String, String> {
@@ -83,4 +83,51 @@ fn the_real_file_system_is_read_with_its_permissions() {
         .set_len((1 << 20) + 1)
         .unwrap();
     assert!(OsFiles.read(&path).is_err());
+}
+
+#[test]
+fn a_secret_that_is_not_text_is_told_from_one_that_is_not_set() {
+    let check = |value: Option<&str>| {
+        let outside = Outside {
+            env: &|_| value.map(str::to_owned),
+            files: &FakeFiles::default(),
+        };
+        let faults = Config::parse(BASE, "/etc/strongroom.toml", Mode::Serve, outside);
+        faults.unwrap_err().to_string()
+    };
+    assert!(check(None).contains("is not set"));
+    assert!(check(Some("s3\u{fffd}cret")).contains("is not UTF-8 text"));
+}
+
+#[test]
+fn paths_are_compared_as_the_system_reads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = std::fs::canonicalize(folder.path()).unwrap();
+    std::fs::create_dir(real.join("data")).unwrap();
+    std::os::unix::fs::symlink("data", real.join("link")).unwrap();
+    for path in [
+        "link/new/root.key",
+        "data/new/root.key",
+        "x/../link/./new/root.key",
+    ] {
+        let found = OsFiles.real(&folder.path().join(path));
+        assert_eq!(found, real.join("data/new/root.key"), "{path}");
+    }
+    assert_eq!(OsFiles.found(&real.join("link")), Some(Found::Folder));
+    assert_eq!(OsFiles.found(&real.join("none")), None);
+    let socket = real.join("socket");
+    let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    assert_eq!(OsFiles.found(&socket), Some(Found::Socket));
+    std::fs::write(real.join("file"), "").unwrap();
+    assert_eq!(OsFiles.found(&real.join("file")), Some(Found::Other));
+}
+
+/// Each place was once found by counting through the whole text before it.
+#[test]
+fn the_line_of_every_fault_is_right_in_a_long_file() {
+    let many: String = (0..20_000).map(|n| format!("unknown_{n} = 1\n")).collect();
+    let text = format!("{many}{BASE}");
+    let faults = serve(&text).unwrap_err();
+    let lines: Vec<_> = faults.iter().filter_map(|fault| fault.line).collect();
+    assert_eq!(lines, (1..=20_000).collect::<Vec<_>>());
 }

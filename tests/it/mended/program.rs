@@ -164,3 +164,53 @@ fn no_hidden(folder: &Path) -> bool {
             .starts_with('.')
     })
 }
+
+/// `check` once let these pass, and the start failed on them.
+#[test]
+fn check_finds_what_a_start_would_fail_on() {
+    let place = Place::new();
+    let config = place.path("strongroom.toml");
+    let good = std::fs::read_to_string(&config).unwrap();
+    let folder = place.0.path().display().to_string();
+    std::os::unix::fs::symlink(".", place.path("here")).unwrap();
+    for (from, to, fault) in [
+        ("/admin.sock", "/strongroom.toml", "listen.admin_socket"),
+        ("/root.key", "/here/data/root.key", "seal.key_file"),
+        ("/root.key", "/x/../data/root.key", "seal.key_file"),
+        ("/root.key", "/here", "seal.key_file"),
+    ] {
+        let text = good.replace(&format!("{folder}{from}"), &format!("{folder}{to}"));
+        std::fs::write(&config, text).unwrap();
+        let (code, said) = place.run("", "check");
+        assert_eq!(code, Some(3), "{to}: {said}");
+        assert!(said.contains(fault), "{to}: {said}");
+    }
+    std::fs::write(&config, &good).unwrap();
+    assert_eq!(place.run("", "check").0, Some(0));
+}
+
+#[test]
+fn dev_says_beforehand_what_cannot_be() {
+    let place = Place::new();
+    let (code, said) = place.run("", "dev --port 65530");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("65524"), "{said}");
+    let (code, said) = place.run("", "dev --port 0 --write /nowhere/x");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("/nowhere/x cannot be written"), "{said}");
+}
+
+#[test]
+fn a_file_name_does_not_recolour_the_terminal() {
+    let place = Place::new();
+    let output = Command::new(env!("CARGO_BIN_EXE_strongroom"))
+        .arg("--config")
+        .arg(place.path("a\u{1b}[31m"))
+        .arg("check")
+        .output()
+        .unwrap();
+    let (code, said) = said(&output);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("[31m"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}
