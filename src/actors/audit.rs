@@ -109,7 +109,8 @@ impl AuditLog {
                 None => Ok(()),
             }
         });
-        compared.await.map(|()| ())
+        compared.await?;
+        Ok(())
     }
 
     /// Lets the store know of the last entry.

@@ -7,6 +7,7 @@ mod output;
 mod rollback;
 mod serve;
 
+use std::env::VarError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -143,7 +144,12 @@ pub(crate) fn environment(name: &str) -> Option<String> {
         clippy::disallowed_methods,
         reason = "the one place that reads the environment"
     )]
-    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+    let value = std::env::var(name);
+    match value {
+        Ok(value) => Some(value),
+        Err(VarError::NotUnicode(raw)) => Some(raw.to_string_lossy().into_owned()),
+        Err(VarError::NotPresent) => None,
+    }
 }
 
 /// The real time and randomness, or, in a build for tests, what the test asked for.

@@ -69,7 +69,8 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
     super::on_a_system(async {
         // Without this a limit on file sizes (`ulimit -f`) would end the process where it should only fail a write.
         let size_limit = rustix::process::Signal::XFSZ.as_raw();
-        let _refused_writes = signal(SignalKind::from_raw(size_limit)).map_err(no_signals)?;
+        let _refused_writes =
+            signal(SignalKind::from_raw(size_limit)).map_err(|error| no_signals(&error))?;
         let sockets = Sockets::bind(config)?;
         let foundation = Foundation::open(config, hands).await?;
         let mut app = App::start(config, sockets, foundation, hands).await?;
@@ -82,7 +83,7 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
             }
         });
         let ended = tokio::select! {
-            told = until_told() => told.map_err(no_signals).map(|()| None)?,
+            told = until_told() => told.map_err(|error| no_signals(&error)).map(|()| None)?,
             ended = app.ended() => Some(ended),
         };
         if let Some(why) = &ended {
@@ -97,7 +98,7 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
     })
 }
 
-fn no_signals(error: std::io::Error) -> CommandError {
+fn no_signals(error: &std::io::Error) -> CommandError {
     CommandError::Other(format!("signals cannot be received: {error}"))
 }
 

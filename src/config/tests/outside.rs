@@ -125,7 +125,9 @@ fn paths_are_compared_as_the_system_reads_them() {
 /// Each place was once found by counting through the whole text before it.
 #[test]
 fn the_line_of_every_fault_is_right_in_a_long_file() {
-    let many: String = (0..20_000).map(|n| format!("unknown_{n} = 1\n")).collect();
+    let many = (0..20_000).fold(String::new(), |text, n| {
+        text + &format!("unknown_{n} = 1\n")
+    });
     let text = format!("{many}{BASE}");
     let faults = serve(&text).unwrap_err();
     let lines: Vec<_> = faults.iter().filter_map(|fault| fault.line).collect();

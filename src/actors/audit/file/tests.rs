@@ -100,11 +100,18 @@ fn an_end_that_is_not_ours_is_left_alone() {
         b"\n".to_vec(),
         with(b"\n"),
         with(b"\n\n"),
-        with(&[0; 70_000]),
-        with(&[b'a'; 300_000]),
+        with(&vec![0; 70_000]),
+        with(&vec![b'a'; 300_000]),
         with(b"{\"seq\":0,\"prev\":\"\"}\n"),
         with(b"{\"seq\":18446744073709551615,\"prev\":\"\"}\n"),
-        with(&[&b"{\"seq\":2,\"prev\":\""[..], &[b'a'; 100_000], b"\"}\n"].concat()),
+        with(
+            &[
+                &b"{\"seq\":2,\"prev\":\""[..],
+                &vec![b'a'; 100_000],
+                b"\"}\n",
+            ]
+            .concat(),
+        ),
     ] {
         std::fs::write(&path, &content).unwrap();
         let refused = AuditFile::open(dir.path()).map(drop);
