@@ -7,7 +7,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use actix_rt::System;
 use reqwest::Method;
 use serde_json::Value;
 use storage::OpenError;
@@ -46,7 +45,7 @@ pub(super) fn at_door<T>(
     work: impl AsyncFnOnce(&Door) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
     let socket = &config.listen.admin_socket;
-    System::new().block_on(async {
+    super::on_a_system(async {
         let hands = hands()?;
         let mut tries = 0;
         let foundation = loop {

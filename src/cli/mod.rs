@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 use secret::OsEntropy;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::{Config, ConfigFaults, Mode, OsFiles, Outside};
 use crate::foundation::Hands;
@@ -104,10 +105,15 @@ fn act(args: Args) -> Result<(), CommandError> {
 }
 
 /// Runs a command's work on an actix system. The framework panics when the operating system lets it have no thread or file;
-/// that is an end like any other.
-pub(crate) fn on_a_system(
-    work: impl Future<Output = Result<(), CommandError>>,
-) -> Result<(), CommandError> {
+/// that is an end like any other. A limit on file sizes (`ulimit -f`) fails a write here instead of ending the process.
+pub(crate) fn on_a_system<T>(
+    work: impl Future<Output = Result<T, CommandError>>,
+) -> Result<T, CommandError> {
+    let work = async {
+        let size_limit = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        let _refused_writes = signal(size_limit).map_err(|error| serve::no_signals(&error))?;
+        work.await
+    };
     let run = AssertUnwindSafe(|| actix_rt::System::new().block_on(work));
     catch_unwind(run).unwrap_or_else(|_| Err(crate::app::StartError::Panicked.into()))
 }

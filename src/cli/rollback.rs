@@ -1,6 +1,5 @@
 //! `accept-rollback`: goes on with a store or a clock that went back, after saying what that may cost.
 
-use actix_rt::System;
 use domain::AuditAction;
 use storage::OpenError;
 
@@ -19,7 +18,7 @@ If a newer copy of the data folder exists, restore that one instead.";
 /// `strongroom accept-rollback`.
 pub(super) fn accept(config: &Config, yes: bool) -> Result<(), CommandError> {
     let hands = hands()?;
-    System::new().block_on(async {
+    super::on_a_system(async {
         let wrong = match Foundation::open(config, &hands).await {
             Ok(opened) => {
                 close(&opened).await?;

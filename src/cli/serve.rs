@@ -1,6 +1,5 @@
 //! `init` and `serve`.
 
-use actix_rt::System;
 use actors::doors::AdminDoor as _;
 use domain::AuditAction;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,7 +14,7 @@ use crate::telemetry::{self, Format};
 /// Sets up a new installation.
 pub(super) fn init(config: &Config) -> Result<(), CommandError> {
     let hands = hands()?;
-    System::new().block_on(async {
+    super::on_a_system(async {
         let (foundation, key_file) = Foundation::create(config, &hands).await?;
         let io = IoRuntime::start()?;
         let (vault, arbiters) = build_vault(config, foundation, &hands, &io)?;
@@ -67,10 +66,6 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
     );
     refuse_hooks_outside_loopback(config)?;
     super::on_a_system(async {
-        // Without this a limit on file sizes (`ulimit -f`) would end the process where it should only fail a write.
-        let size_limit = rustix::process::Signal::XFSZ.as_raw();
-        let _refused_writes =
-            signal(SignalKind::from_raw(size_limit)).map_err(|error| no_signals(&error))?;
         let sockets = Sockets::bind(config)?;
         let foundation = Foundation::open(config, hands).await?;
         let mut app = App::start(config, sockets, foundation, hands).await?;
@@ -98,7 +93,7 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
     })
 }
 
-fn no_signals(error: &std::io::Error) -> CommandError {
+pub(super) fn no_signals(error: &std::io::Error) -> CommandError {
     CommandError::Other(format!("signals cannot be received: {error}"))
 }
 

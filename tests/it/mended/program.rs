@@ -214,3 +214,16 @@ fn a_file_name_does_not_recolour_the_terminal() {
     assert!(said.contains("[31m"), "{said}");
     assert!(!said.contains('\u{1b}'), "{said:?}");
 }
+
+/// The signal of this limit once ended the process without a word.
+#[test]
+fn a_limit_on_file_sizes_is_an_error_like_any_other() {
+    let place = Place::new();
+    place.init();
+    for command in ["serve", "server list"] {
+        let (code, said) = place.run("ulimit -f 1; ", command);
+        assert_eq!(code, Some(4), "{command}: {said}");
+        assert!(said.contains("strongroom: "), "{command}: {said}");
+    }
+    assert_eq!(place.run("", "server list").0, Some(0));
+}
