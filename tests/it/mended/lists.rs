@@ -1,6 +1,7 @@
 //! Lists go on to their end, whatever is missing in the middle and however long they are.
 
 use reqwest::Method;
+use serde_json::{Value, json};
 use storage::{Revision, Table, Write};
 
 use crate::access::admin::admin;
@@ -41,14 +42,20 @@ async fn a_server_sees_all_grants_of_a_person_however_many() {
     let rows = vault.store.scan(Table::Grants, &[], None, 9).await;
     let row = rows.unwrap().remove(0);
     let many = storage::SCAN_MAX + 3;
-    let copies: Vec<Write> = (1..many)
-        .map(|n| Write::Put {
+    let (rest, alias) = row.key.split_at(row.key.len() - b"\x07default".len());
+    assert_eq!(alias, b"\x07default");
+    let mut facts: Value = serde_json::from_slice(&row.body).unwrap();
+    let mut copies = Vec::new();
+    for n in 1..many {
+        let alias = format!("a{n:06}");
+        facts["alias"] = json!(alias);
+        copies.push(Write::Put {
             table: Table::Grants,
-            key: [row.key.as_slice(), format!("{n:04}").as_bytes()].concat(),
+            key: [rest, &[7], alias.as_bytes()].concat(),
             expected: Revision::NONE,
-            body: row.body.clone(),
-        })
-        .collect();
+            body: facts.to_string().into_bytes(),
+        });
+    }
     for some in copies.chunks(storage::WRITES_MAX) {
         vault.store.commit(some.to_vec()).await.unwrap();
     }
