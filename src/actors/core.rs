@@ -1,6 +1,7 @@
 //! What every flow works with: declarations, store, keys, the way out, time and randomness. Cheap to share, holds no truth.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::{
     AuditEvent, Clock, Digest, ElicitationId, Identity, Pseudonym, Registry, ServerSlug, Timestamp,
@@ -153,6 +154,8 @@ async fn change_audited(
     ctx: Ctx,
     (changes, events): (Changes, Vec<AuditEvent>),
 ) -> Result<(), Stepped> {
+    // Whoever comes too late leaves no entry about a change that was never begun.
+    changes.still_fit(store).await?;
     let (first, after): (Vec<_>, Vec<_>) = events
         .into_iter()
         .partition(|event| event.class.survives_power_cut());
@@ -221,7 +224,7 @@ impl From<StoreError> for Refusal {
 }
 
 /// How often a change is tried again when another request changed the same rows.
-pub(crate) const CONFLICT_TRIES: usize = 8;
+pub(crate) const CONFLICT_TRIES: usize = 12;
 
 /// Tries `step` again while it ends in a conflict.
 ///
@@ -231,16 +234,25 @@ pub(crate) async fn retrying<T, F>(mut step: impl FnMut() -> F) -> Result<T, Ref
 where
     F: Future<Output = Result<T, Stepped>>,
 {
-    for _ in 0..CONFLICT_TRIES {
+    for tried in 0..CONFLICT_TRIES {
         match step().await {
             Ok(value) => return Ok(value),
-            Err(Stepped::Again) => {}
+            Err(Stepped::Again) => tokio::time::sleep(pause(tried)).await,
             Err(Stepped::Stop(refusal)) => return Err(refusal),
         }
     }
     Err(Refusal::Busy {
         retry_after: std::time::Duration::from_secs(1),
     })
+}
+
+/// How long a try that came too late waits before the next one: at first not at all, then longer and longer. Those who
+/// collide wait for different times, or they would collide again.
+pub(crate) fn pause(tried: usize) -> std::time::Duration {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let longest = (1_u64 << tried.min(6)) - 1; // milliseconds
+    let place = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(7);
+    std::time::Duration::from_millis(place % (longest + 1))
 }
 
 /// How one try of a change ended.

@@ -1,21 +1,19 @@
-//! F9: the person says whether the account is the right one (C12). Yes makes the grant; no, or silence, destroys the tokens
-//! here and at the provider.
+//! F9: the person says that the account is the right one (C12), which makes the grant.
 
 use std::sync::Arc;
 
 use domain::{
-    AuditAction, AuditClass, AuditEvent, BrowserFlowId, Confirmed, Elicitation, Endpoints,
-    FormAction, Grant, GrantKey, GrantStatus, Pending, Provider, SamePerson, Stage, TokenSlot,
-    UserId,
+    AuditAction, AuditClass, BrowserFlowId, Confirmed, Elicitation, Endpoints, FormAction, Grant,
+    GrantKey, GrantStatus, Pending, Provider, Stage, TokenSlot, UserId,
 };
 use storage::Revision;
 
-use super::audit_trail::{about_elicitation, about_grant, event, event_as};
-use super::consent::{Admitted, admit, forget_state, tick, touch_session};
-use super::revocation::{self, Authorization, OwnedToken};
+use super::audit_trail::{about_grant, event, event_as};
+use super::consent::{Admitted, admit, stepping, tick, touch_session};
+use super::revocation::{self, Authorization};
 use super::walk::Walk;
 use super::{grants, page, people};
-use crate::core::Core;
+use crate::core::{Core, Stepped};
 use crate::doors::{Cookies, Ctx, Posted, PostedForm, Refusal};
 use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes};
@@ -48,6 +46,16 @@ pub(crate) async fn confirm(
     place: (BrowserFlowId, &Cookies),
     form: &PostedForm,
 ) -> Result<Posted, Refusal> {
+    stepping(core, place.0, || take_up(core, watchers, ctx, place, form)).await
+}
+
+async fn take_up(
+    core: &Arc<Core>,
+    watchers: &Elicitations,
+    ctx: Ctx,
+    place: (BrowserFlowId, &Cookies),
+    form: &PostedForm,
+) -> Result<Posted, Stepped> {
     let (walk, person, proof) = match admit(core, ctx, place, (FormAction::Confirm, form)).await? {
         Admitted::Yes(walk, person, proof) => (walk, person, proof),
         Admitted::No(posted) => return Ok(posted),
@@ -76,10 +84,10 @@ async fn activate(
     ctx: Ctx,
     walk: &Walk,
     confirmed: &Confirmed,
-) -> Result<(), Refusal> {
+) -> Result<(), Stepped> {
     let facts = &walk.elicitation.value;
     let Stage::AwaitingConfirm { pending } = &walk.flow.value.stage else {
-        return Err(Refusal::Gone);
+        return Err(Refusal::Gone.into());
     };
     let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
     let owner = people::find_or_create(core, walk.owner.identity()).await?;
@@ -95,9 +103,12 @@ async fn activate(
     // One that has ended already ends no second time.
     let ends = before
         .as_ref()
-        .map(|before| &before.value)
-        .filter(|before| before.status != GrantStatus::Revoked);
-    let token = token_of(core, ends, &owner).await;
+        .filter(|before| before.value.status != GrantStatus::Revoked);
+    let token = match ends {
+        Some(ends) => revocation::token_of(core, (&ends.value, ends.revision), &owner).await?,
+        None => None,
+    };
+    let ends = ends.map(|ends| &ends.value);
     let mut changes = Changes::default();
     if let Some(before) = &before {
         grants::remove_records(core, &mut changes, before.value.id).await?;
@@ -142,14 +153,9 @@ async fn activate(
     };
     // Of the same account, or one that is not known, the new grant may hang on the same authorization: then it is kept.
     let told = revocation::tell(core, Authorization::of_grant(ends), token).await;
-    core.audited_as(ctx, what, revocation::outcome(told), who)
-        .await
-}
-
-/// A token with which the provider is told that a grant was replaced; what cannot be read is not told.
-async fn token_of(core: &Core, ends: Option<&Grant>, owner: &DataKey) -> Option<OwnedToken> {
-    let token = revocation::token_of(core, ends?, owner).await;
-    token.unwrap_or_default()
+    Ok(core
+        .audited_as(ctx, what, revocation::outcome(told), who)
+        .await?)
 }
 
 fn new_grant(ctx: Ctx, facts: &Elicitation, pending: &Pending, owner: &DataKey) -> Grant {
@@ -211,140 +217,4 @@ async fn remove_index(
         changes.delete(at, row.revision);
     }
     Ok(())
-}
-
-/// No, at any step.
-pub(crate) async fn decline(
-    core: &Arc<Core>,
-    watchers: &Elicitations,
-    ctx: Ctx,
-    place: (BrowserFlowId, &Cookies),
-    form: &PostedForm,
-) -> Result<Posted, Refusal> {
-    let (walk, person) = match admit(core, ctx, place, (FormAction::Decline, form)).await? {
-        Admitted::Yes(walk, person, _) => (walk, person),
-        Admitted::No(posted) => return Ok(posted),
-    };
-    let (work, id) = (Arc::clone(core), walk.elicitation.value.id);
-    core.detached(async move { end_declined(&work, ctx, &walk, &person).await })
-        .await?;
-    watchers.changed(id);
-    Ok(Posted::Page)
-}
-
-async fn end_declined(
-    core: &Core,
-    ctx: Ctx,
-    walk: &Walk,
-    person: &SamePerson,
-) -> Result<(), Refusal> {
-    let facts = &walk.elicitation.value;
-    let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
-    let declined = live.declined(person).map_err(|_| Refusal::Internal)?;
-    let pending = take_pending(core, walk).await?;
-    let mut changes = Changes::default();
-    changes.put(
-        rows::keys::elicitation(declined.id),
-        walk.elicitation.revision,
-        &declined,
-    );
-    turn(core, ctx, walk, (Stage::Declined, &mut changes)).await?;
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let mut entries = vec![event(
-        (AuditClass::Link, AuditAction::Declined),
-        core.by_person(session),
-        about_elicitation(&declined),
-    )];
-    entries.extend(pending.as_ref().map(|_| destruction(core, walk)));
-    core.commit_all_audited(ctx, changes, entries).await?;
-    destroyed(core, ctx, walk, pending).await
-}
-
-/// Adds the flow's next stage to a commit: an earlier `state` is dead with it, and the session has been used.
-async fn turn(
-    core: &Core,
-    ctx: Ctx,
-    walk: &Walk,
-    (stage, changes): (Stage, &mut Changes),
-) -> Result<(), Refusal> {
-    forget_state(core, walk, changes).await?;
-    let mut flow = walk.flow.value.clone();
-    flow.stage = stage;
-    changes.put(rows::keys::flow(flow.id), walk.flow.revision, &flow);
-    touch_session(walk, ctx, changes);
-    Ok(())
-}
-
-/// Another account, or once more after a failure: back to the question.
-pub(crate) async fn again(
-    core: &Arc<Core>,
-    ctx: Ctx,
-    place: (BrowserFlowId, &Cookies),
-    form: &PostedForm,
-) -> Result<Posted, Refusal> {
-    let walk = match admit(core, ctx, place, (FormAction::Again, form)).await? {
-        Admitted::Yes(walk, ..) => walk,
-        Admitted::No(posted) => return Ok(posted),
-    };
-    let flow = &walk.flow.value;
-    if flow.is_over() || matches!(flow.stage, Stage::Arrived) {
-        return Ok(Posted::Page);
-    }
-    let work = Arc::clone(core);
-    core.detached(async move { start_over(&work, ctx, &walk).await })
-        .await?;
-    Ok(Posted::Page)
-}
-
-async fn start_over(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
-    let pending = take_pending(core, walk).await?;
-    let mut changes = Changes::default();
-    turn(core, ctx, walk, (Stage::Arrived, &mut changes)).await?;
-    let entries = pending.iter().map(|_| destruction(core, walk)).collect();
-    core.commit_all_audited(ctx, changes, entries).await?;
-    destroyed(core, ctx, walk, pending).await
-}
-
-/// What was pending in a flow and is not wanted: its account and, if they open, its tokens.
-type Unwanted = (Option<domain::Digest>, Option<PendingTokens>);
-
-/// Opens what is pending in a flow, to tell the provider once the row is gone.
-async fn take_pending(core: &Core, walk: &Walk) -> Result<Option<Unwanted>, Refusal> {
-    let Stage::AwaitingConfirm { pending } = &walk.flow.value.stage else {
-        return Ok(None);
-    };
-    let facts = &walk.elicitation.value;
-    let owner = revocation::opened(people::existing(core, walk.owner.identity()).await)?;
-    let tokens = match owner.flatten() {
-        Some(owner) => revocation::opened(core.open_pending(&owner, facts, pending))?,
-        None => None,
-    };
-    Ok(Some((pending.account, tokens)))
-}
-
-/// The entry before pending tokens are erased.
-fn destruction(core: &Core, walk: &Walk) -> AuditEvent {
-    let session = walk.signed_in.as_ref().map(|here| &here.open.session);
-    let what = (AuditClass::Link, AuditAction::PendingDestroyed);
-    let about = about_elicitation(&walk.elicitation.value);
-    event(what, core.by_person(session), about)
-}
-
-/// Tells the provider that what was pending is erased, and the audit log what it said.
-async fn destroyed(
-    core: &Core,
-    ctx: Ctx,
-    walk: &Walk,
-    pending: Option<Unwanted>,
-) -> Result<(), Refusal> {
-    let Some((account, tokens)) = pending else {
-        return Ok(());
-    };
-    let facts = &walk.elicitation.value;
-    let told = revocation::tell_pending(core, facts, account, tokens).await;
-    let entry = AuditEvent {
-        outcome: revocation::outcome(told),
-        ..destruction(core, walk)
-    };
-    Ok(core.audit.record(ctx, entry).await?)
 }

@@ -14,7 +14,7 @@ use super::elicit;
 use super::login::{form_code, new_verifier};
 use super::walk::{self, Walk};
 use super::{page, pending};
-use crate::core::Core;
+use crate::core::{CONFLICT_TRIES, Core, Stepped, pause};
 use crate::doors::{Cookies, Ctx, Posted, PostedForm, ProviderLeaving, Refusal};
 use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes};
@@ -67,6 +67,31 @@ pub(crate) async fn admit(
     Ok(Admitted::Yes(Box::new(walk), person, proof))
 }
 
+/// Takes the step that a form asks for, again when other requests changed the same rows. When the flow itself has moved on
+/// meanwhile, the page shows where it stands now: that is what a form sent twice comes to.
+pub(crate) async fn stepping<F>(
+    core: &Core,
+    id: BrowserFlowId,
+    mut step: impl FnMut() -> F,
+) -> Result<Posted, Refusal>
+where
+    F: Future<Output = Result<Posted, Stepped>>,
+{
+    let revision = async || Ok::<_, Refusal>(walk::flow(core, id).await?.map(|row| row.revision));
+    let begun = revision().await?;
+    for tried in 0..CONFLICT_TRIES {
+        match step().await {
+            Ok(posted) => return Ok(posted),
+            Err(Stepped::Stop(refusal)) => return Err(refusal),
+            Err(Stepped::Again) if revision().await? != begun => return Ok(Posted::Page),
+            Err(Stepped::Again) => tokio::time::sleep(pause(tried)).await,
+        }
+    }
+    Err(Refusal::Busy {
+        retry_after: std::time::Duration::from_secs(1),
+    })
+}
+
 /// Whether the box was ticked.
 pub(crate) const fn tick(form: &PostedForm) -> Tick {
     if form.ticked {
@@ -84,6 +109,16 @@ pub(crate) async fn consent(
     place: (BrowserFlowId, &Cookies),
     form: &PostedForm,
 ) -> Result<Posted, Refusal> {
+    stepping(core, place.0, || agree(core, watchers, ctx, place, form)).await
+}
+
+async fn agree(
+    core: &Arc<Core>,
+    watchers: &Elicitations,
+    ctx: Ctx,
+    place: (BrowserFlowId, &Cookies),
+    form: &PostedForm,
+) -> Result<Posted, Stepped> {
     let (walk, person, proof) = match admit(core, ctx, place, (FormAction::Consent, form)).await? {
         Admitted::Yes(walk, person, proof) => (walk, person, proof),
         Admitted::No(posted) => return Ok(posted),
@@ -107,7 +142,7 @@ pub(crate) async fn consent(
         core.detached(async move {
             give_up(&work, ctx, &walk).await?;
             pending::hopeless(&work, &watchers, ctx, id).await;
-            Ok::<_, Refusal>(())
+            Ok::<_, Stepped>(())
         })
         .await?;
         return Ok(Posted::Page);
@@ -124,7 +159,7 @@ pub(crate) async fn consent(
 
 /// Makes `state` and verifier and commits them with the consent. A `state` of an earlier yes is dead from then on: whoever
 /// comes back with it finds nothing.
-async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Result<(), Refusal> {
+async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Result<(), Stepped> {
     let facts = &walk.elicitation.value;
     let live = facts.clone().live(ctx.now).map_err(|_| Refusal::Gone)?;
     let state = OauthState::generate(&*core.entropy);
@@ -153,11 +188,11 @@ async fn leave(core: &Core, ctx: Ctx, walk: &Walk, consent: &ConsentGiven) -> Re
     let session = walk.signed_in.as_ref().map(|here| &here.open.session);
     let what = (AuditClass::Link, AuditAction::ConsentGiven);
     let entry = event(what, core.by_person(session), about_elicitation(&consented));
-    Ok(core.commit_audited(ctx, changes, entry).await?)
+    core.commit_audited(ctx, changes, entry).await
 }
 
 /// Ends the link: the operator has to set something right before anybody can connect this provider.
-async fn give_up(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
+async fn give_up(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Stepped> {
     let code = FailureCode::ProviderMisconfigured;
     let facts = &walk.elicitation.value;
     let ended = elicit::hopeless(facts, code, ctx.now).ok_or(Refusal::Gone)?;
@@ -175,7 +210,7 @@ async fn give_up(core: &Core, ctx: Ctx, walk: &Walk) -> Result<(), Refusal> {
     let what = (AuditClass::Link, AuditAction::ExchangeFailed);
     let who = (core.by_person(session), about_elicitation(&ended));
     let entry = event_as(what, code.as_str(), who);
-    Ok(core.commit_audited(ctx, changes, entry).await?)
+    core.commit_audited(ctx, changes, entry).await
 }
 
 /// Takes away the `state` of an earlier yes, if the flow has one.

@@ -262,10 +262,13 @@ pub(crate) async fn cancel(
     subject: &VerifiedSubject,
     id: ElicitationId,
 ) -> Result<ElicitationView, Refusal> {
-    let row = mine(core, ctx, caller, subject, id).await?;
-    let what = AuditAction::ElicitationCancelled;
-    let cancel = |live: LiveElicitation| Ok(live.cancelled());
-    let ended = end(core, ctx, (caller, row), (what, cancel)).await?;
+    let ended = retrying(async || {
+        let row = mine(core, ctx, caller, subject, id).await?;
+        let what = AuditAction::ElicitationCancelled;
+        let cancel = |live: LiveElicitation| Ok(live.cancelled());
+        end(core, ctx, (caller, row), (what, cancel)).await
+    })
+    .await?;
     Ok(view(core, &ended, ctx))
 }
 
@@ -278,7 +281,7 @@ pub(crate) async fn end(
         AuditAction,
         impl FnOnce(LiveElicitation) -> Result<Elicitation, OtherElicitation>,
     ),
-) -> Result<Elicitation, Refusal> {
+) -> Result<Elicitation, Stepped> {
     let live = row.value.live(ctx.now).map_err(|_| Refusal::Gone)?;
     let ended = how(live).map_err(|_| Refusal::Internal)?;
     let mut changes = Changes::default();

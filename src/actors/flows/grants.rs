@@ -12,8 +12,10 @@ use storage::{Revision, Table};
 use super::audit_trail::{about_anothers, about_grant, by_server, event};
 use super::people;
 use super::revocation::{self, Authorization};
-use crate::core::{Core, Stepped};
-use crate::doors::{AdminGrantPage, AdminGrantView, Ctx, GrantView, Refusal, RevocationReceipt};
+use crate::core::{Core, Stepped, retrying};
+use crate::doors::{
+    AdminGrantPage, AdminGrantView, Ctx, GrantView, ProviderRevocation, Refusal, RevocationReceipt,
+};
 use crate::rows::{self, Changes, RowKey, Stored, UserRow};
 use crate::sealing::{DataKey, TokenRecord, TokenToSeal, main_slot};
 
@@ -215,12 +217,27 @@ async fn end_detached(
     by: Principal,
 ) -> Result<RevocationReceipt, Refusal> {
     let work = Arc::clone(core);
-    core.detached(async move { end(&work, ctx, grant, by).await })
+    core.detached(async move {
+        let id = grant.value.id;
+        let mut found = Some(grant);
+        retrying(|| {
+            let (first, work, by) = (found.take(), &work, by.clone());
+            async move {
+                // A refresh may have moved it; then what there is now ends.
+                let grant = match first {
+                    Some(grant) => grant,
+                    None => row_by_id(work, id).await?.ok_or(Refusal::NotFound)?,
+                };
+                end(work, ctx, grant, by).await
+            }
+        })
         .await
+    })
+    .await
 }
 
 /// Ends a grant here first, so that nothing is released while the provider is asked, then asks the provider once. What does
-/// not open is erased all the same.
+/// not open is erased all the same. What has ended already stays as it is.
 async fn end(
     core: &Core,
     ctx: Ctx,
@@ -229,10 +246,20 @@ async fn end(
         revision,
     }: Stored<Grant>,
     by: Principal,
-) -> Result<RevocationReceipt, Refusal> {
+) -> Result<RevocationReceipt, Stepped> {
+    let what = (AuditClass::Link, AuditAction::GrantRevoked);
+    if grant.status == GrantStatus::Revoked {
+        let who = (by, about_grant(&grant));
+        core.audited_as(ctx, what, "already-revoked", who).await?;
+        return Ok(RevocationReceipt {
+            grant: grant.id,
+            ended: core.now(),
+            provider: ProviderRevocation::NothingToRevoke,
+        });
+    }
     let owner = revocation::opened(by_id(core, grant.id).await)?.flatten();
     let token = match owner {
-        Some(found) => revocation::token_of(core, &grant, &found.owner).await?,
+        Some(found) => revocation::token_of(core, (&grant, revision), &found.owner).await?,
         None => None,
     };
     let mut ended = grant.clone();
@@ -241,7 +268,6 @@ async fn end(
     let mut changes = Changes::default();
     changes.put(rows::keys::grant(&grant.key()), revision, &ended);
     remove_records(core, &mut changes, grant.id).await?;
-    let what = (AuditClass::Link, AuditAction::GrantRevoked);
     core.commit_audited(ctx, changes, event(what, by.clone(), about_grant(&grant)))
         .await?;
     let provider = revocation::tell(core, Authorization::of_grant(&grant), token).await;

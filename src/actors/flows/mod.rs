@@ -10,6 +10,7 @@ pub(crate) mod callback;
 pub(crate) mod confirm;
 pub(crate) mod consent;
 pub(crate) mod credentials;
+pub(crate) mod decline;
 pub(crate) mod elicit;
 pub(crate) mod exchange;
 pub(crate) mod grants;

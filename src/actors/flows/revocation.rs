@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 
 use domain::{Digest, Elicitation, Grant, GrantStatus, ProviderSlug, TenantSlug, UserId};
 use secret::{AccessToken, RefreshToken};
-use storage::{StoreError, Table};
+use storage::{Revision, StoreError, Table};
 use upstream::{RevokeOutcome, TokenToRevoke};
 
 use super::{grants, people};
-use crate::core::Core;
+use crate::core::{Core, Stepped};
 use crate::doors::{ProviderRevocation, Refusal};
 use crate::rows;
 use crate::sealing::{DataKey, PendingTokens, TokenRecord};
@@ -157,22 +157,31 @@ pub(crate) async fn tell_pending(
 /// must not stand in the way of what ends or replaces it.
 ///
 /// # Errors
-/// What the store says.
+/// `Again` when the grant has moved since it was read; what the store says.
 pub(crate) async fn token_of(
     core: &Core,
-    grant: &Grant,
+    (grant, revision): (&Grant, Revision),
     owner: &DataKey,
-) -> Result<Option<OwnedToken>, Refusal> {
+) -> Result<Option<OwnedToken>, Stepped> {
     let Some(slot) = grant.slots.first() else {
         return Ok(None);
     };
+    let (refresh, access) = (
+        grants::record(core, grant.id, TokenRecord::Refresh).await?,
+        grants::record(core, grant.id, TokenRecord::Access).await?,
+    );
+    // Rows and records that are read while a refresh is kept need not belong together; that is no sign of tampering.
+    let now = grants::by_key(core, &grant.key()).await?;
+    if now.is_none_or(|now| now.revision != revision) {
+        return Err(Stepped::Again);
+    }
     if let Some(version) = slot.refresh_version
-        && let Some(record) = grants::record(core, grant.id, TokenRecord::Refresh).await?
+        && let Some(record) = refresh
         && let Some(token) = opened(core.open_refresh(owner, grant, version, record.value))?
     {
         return Ok(Some(OwnedToken::Refresh(token)));
     }
-    let Some(record) = grants::record(core, grant.id, TokenRecord::Access).await? else {
+    let Some(record) = access else {
         return Ok(None);
     };
     let token = opened(core.open_access(owner, grant, slot.access_version, record.value))?;

@@ -147,6 +147,36 @@ impl Changes {
         });
     }
 
+    /// Whether the commit would find all rows as they were read, as far as can be told beforehand.
+    ///
+    /// # Errors
+    /// `Conflict` when one has changed since; what the store says.
+    pub(crate) async fn still_fit(&self, store: &dyn Store) -> Result<(), StoreError> {
+        for write in &self.writes {
+            let (Write::Put {
+                table,
+                key,
+                expected,
+                ..
+            }
+            | Write::Delete {
+                table,
+                key,
+                expected,
+            }
+            | Write::Check {
+                table,
+                key,
+                expected,
+            }) = write;
+            let now = store.read(*table, key).await?;
+            if now.map_or(Revision::NONE, |row| row.revision) != *expected {
+                return Err(StoreError::Conflict { table: *table });
+            }
+        }
+        Ok(())
+    }
+
     /// Commits.
     ///
     /// # Errors

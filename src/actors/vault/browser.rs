@@ -9,7 +9,7 @@ use crate::doors::{
     Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
     Posted, PostedForm, ProviderLeaving, SignedIn,
 };
-use crate::flows::{callback, confirm, consent, link, login, page, sign_out};
+use crate::flows::{callback, confirm, consent, decline, link, login, page, sign_out};
 
 impl BrowserDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -131,7 +131,7 @@ impl BrowserDoor for Vault {
         form: PostedForm,
     ) -> Answer<'a, Posted> {
         Box::pin(async move {
-            confirm::decline(&self.core, &self.elicitations, ctx, (flow, cookies), &form).await
+            decline::decline(&self.core, &self.elicitations, ctx, (flow, cookies), &form).await
         })
     }
 
@@ -142,7 +142,7 @@ impl BrowserDoor for Vault {
         cookies: &'a Cookies,
         form: PostedForm,
     ) -> Answer<'a, Posted> {
-        Box::pin(async move { confirm::again(&self.core, ctx, (flow, cookies), &form).await })
+        Box::pin(async move { decline::again(&self.core, ctx, (flow, cookies), &form).await })
     }
 
     fn sign_out<'a>(

@@ -15,6 +15,7 @@ mod logins;
 mod looks;
 mod program;
 mod proofs;
+mod races;
 mod refreshed;
 mod refusals;
 mod revocation;
