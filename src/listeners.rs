@@ -90,7 +90,8 @@ fn build(
     let door = || Arc::new(vault.clone());
     let connect = connect_app(door(), Arc::new(connect_settings(config)?));
     let server = api::server_app(door(), ApiSettings::new(&public, &config.registry));
-    let by_peer = api::admin_app(door(), AdminSettings::new(&public, AdminAuth::PeerChecked));
+    let for_operators = |auth| AdminSettings::new(&public, auth).data_at(&config.data_dir);
+    let by_peer = api::admin_app(door(), for_operators(AdminAuth::PeerChecked));
     let uid = own_uid().map_err(served("admin socket"))?;
     let connect = api::serve_tcp(
         connect,
@@ -106,7 +107,7 @@ fn build(
         ("admin socket", by_peer.map_err(served("admin socket"))?),
     ];
     if let Some(listener) = sockets.admin {
-        let by_key = api::admin_app(door(), AdminSettings::new(&public, AdminAuth::Key));
+        let by_key = api::admin_app(door(), for_operators(AdminAuth::Key));
         let by_key = api::serve_tcp(by_key, listener, 1, Caps::total(ADMIN_CONNECTIONS));
         servers.push(("admin", by_key.map_err(served("admin"))?));
     }

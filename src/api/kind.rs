@@ -73,7 +73,7 @@ kinds! {
     TooManyRequests = 429 "too-many-requests", "Too many requests",
         "Too much was asked for in a short time; nothing was changed. Try again after Retry-After seconds.";
     Busy = 503 "busy", "The vault is busy",
-        "A queue is full; nothing was changed. Try again after Retry-After seconds.";
+        "A queue is full, or others are changing the same thing at this moment; nothing was changed. Try again after Retry-After seconds.";
     Unavailable = 503 "unavailable", "The vault cannot serve at present",
         "The store or the audit log takes no entries at present. Try again after Retry-After seconds; the operator finds the cause in the log and at /readyz of the admin listener.";
     Internal = 500 "internal", "The vault failed",

@@ -1,5 +1,7 @@
 //! What the composition root tells the listeners.
 
+use std::path::Path;
+
 use std::collections::BTreeMap;
 
 use domain::{IssuerSlug, Registry};
@@ -45,6 +47,7 @@ pub enum AdminAuth {
 pub struct AdminSettings {
     public: Box<str>,
     auth: AdminAuth,
+    data_dir: Option<Box<str>>,
 }
 
 impl AdminSettings {
@@ -53,7 +56,19 @@ impl AdminSettings {
         Self {
             public: public.trim_end_matches('/').into(),
             auth,
+            data_dir: None,
         }
+    }
+
+    /// Tells operators where this vault's data is, so that a command meant for another vault notices.
+    #[must_use]
+    pub fn data_at(mut self, folder: &Path) -> Self {
+        self.data_dir = Some(folder.to_string_lossy().into());
+        self
+    }
+
+    pub(crate) fn data_dir(&self) -> Option<&str> {
+        self.data_dir.as_deref()
     }
 
     pub(crate) fn public(&self) -> &str {

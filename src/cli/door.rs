@@ -50,7 +50,9 @@ pub(super) fn at_door<T>(
         let mut tries = 0;
         let foundation = loop {
             if UnixStream::connect(socket).is_ok() {
-                return work(&Door::to(socket)?).await;
+                let door = Door::to(socket)?;
+                door.must_serve(config).await?;
+                return work(&door).await;
             }
             match Foundation::open(config, &hands).await {
                 // Another command has the store for a moment, or a vault is just starting or stopping.
@@ -96,6 +98,23 @@ impl Door {
             .build()
             .map_err(unreachable)?;
         Ok(Self(client))
+    }
+
+    /// Two vaults on one machine may have been given the same admin socket; a command never acts on the other one.
+    async fn must_serve(&self, config: &Config) -> Result<(), CommandError> {
+        let health = self.ask(Method::GET, "/healthz").await??;
+        let theirs = text(&health, "/data_dir");
+        let ours = &config.data_dir;
+        let same = std::fs::canonicalize(theirs).ok() == std::fs::canonicalize(ours).ok();
+        if same && theirs != "-" {
+            return Ok(());
+        }
+        let socket = config.listen.admin_socket.display();
+        Err(CommandError::Refused(format!(
+            "the vault at {socket} keeps its data in {theirs}, and this configuration in {}; give each vault a listen.admin_socket \
+             of its own",
+            ours.display()
+        )))
     }
 
     /// One call.

@@ -123,9 +123,11 @@ fn announce(config: &Config, app: &App) {
 pub(crate) async fn until_told() -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?; // the terminal was closed
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        _ = hang_up.recv() => {}
     }
     Ok(())
 }

@@ -148,10 +148,14 @@ impl Upstream {
                 ProviderFailure::Refused(code) if code.as_str() == "invalid_grant" => {
                     LoginRefused::Refused
                 }
-                ProviderFailure::Refused(_) | ProviderFailure::Misconfigured => {
+                failure @ (ProviderFailure::Refused(_) | ProviderFailure::Misconfigured) => {
+                    tracing::warn!(issuer.id = %issuer.slug, ?failure, "the issuer's token endpoint refuses our login client; check its client_id, secret and redirect URI");
                     LoginRefused::Misconfigured
                 }
-                _ => LoginRefused::Unreachable,
+                failure => {
+                    tracing::warn!(issuer.id = %issuer.slug, ?failure, "the issuer's token endpoint gave no usable answer");
+                    LoginRefused::Unreachable
+                }
             }
         })?;
         reply.take_id_token().ok_or(LoginRefused::IdToken)

@@ -114,18 +114,11 @@ async fn activate(
         grants::remove_records(core, &mut changes, before.value.id).await?;
         remove_index(core, &mut changes, before.value.id).await?;
     }
-    changes.put(
-        rows::keys::grant(&grant.key()),
-        before
-            .as_ref()
-            .map_or(Revision::NONE, |before| before.revision),
-        &grant,
-    );
-    changes.put_bytes(
-        rows::keys::grant_id(grant.id),
-        Revision::NONE,
-        rows::keys::grant(&grant.key()).key,
-    );
+    let at = rows::keys::grant(&grant.key());
+    let by_id = rows::keys::grant_id(grant.id);
+    changes.put_bytes(by_id, Revision::NONE, at.key.clone());
+    let revision = before.as_ref().map(|before| before.revision);
+    changes.put(at, revision.unwrap_or(Revision::NONE), &grant);
     add_records(core, &mut changes, &owner, (&grant, &tokens))?;
     let completed = live.completed(confirmed).map_err(|_| Refusal::Internal)?;
     changes.put(

@@ -14,8 +14,10 @@ use crate::problem::Problem;
 type Answered = Ready<Result<HttpResponse, Problem>>;
 
 #[derive(Serialize)]
-struct Health {
+struct Health<'a> {
     status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_dir: Option<&'a str>,
     store_writable: bool,
     commit: u64,
     audit_writable: bool,
@@ -44,10 +46,11 @@ pub(crate) fn readyz(admin: &Admin, _: Asked<'_>) -> Answered {
     ready(Ok(response))
 }
 
-fn health(admin: &Admin, ready: &'static str, not_ready: &'static str) -> Health {
+fn health<'a>(admin: &'a Admin, ready: &'static str, not_ready: &'static str) -> Health<'a> {
     let view = admin.door.health();
     Health {
         status: if view.ready { ready } else { not_ready },
+        data_dir: admin.settings.data_dir(),
         store_writable: view.store_writable,
         commit: view.commit,
         audit_writable: view.audit_writable,

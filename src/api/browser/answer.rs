@@ -114,12 +114,19 @@ impl<'a> Visit<'a> {
         let view = ErrorView {
             cause,
             code: code.to_owned(),
-            reference: reference(self.ctx.request),
+            reference: self.told(code),
             again: None,
             back: None,
             stop: None,
         };
         self.page(answer, &view)
+    }
+
+    /// The reference that a person is told with a code, and the log line by which the operator finds both.
+    pub(crate) fn told(&self, code: &str) -> String {
+        let reference = reference(self.ctx.request);
+        tracing::info!({ REQUEST } = %self.ctx.request, reference, code, "an error page was shown");
+        reference
     }
 
     /// Another method than the route has.
@@ -135,7 +142,7 @@ impl<'a> Visit<'a> {
         let view = ErrorView {
             cause: Cause::Form,
             code: "form-refused".to_owned(),
-            reference: reference(self.ctx.request),
+            reference: self.told("form-refused"),
             again: None,
             back: flow.and_then(|flow| Href::new(flow_path(flow)).ok()),
             stop: None,

@@ -1,12 +1,14 @@
 //! The entrance: what every request of this listener passes, whatever its route, and what every answer carries.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpRequest, HttpResponse, web};
-use actors::doors::Ctx;
+use actors::doors::{Ctx, reference};
 use pages::Cause;
 
 use super::App;
@@ -76,6 +78,7 @@ fn fault(request: &HttpRequest, app: &App) -> Option<(StatusCode, Cause, &'stati
         .map(|(name, value)| name.as_str().len() + value.len())
         .sum();
     if !is_ours(request, app) {
+        tell_of_proxy(app);
         Some((
             StatusCode::MISDIRECTED_REQUEST,
             Cause::Operator,
@@ -93,6 +96,19 @@ fn fault(request: &HttpRequest, app: &App) -> Option<(StatusCode, Cause, &'stati
         Some((StatusCode::BAD_REQUEST, Cause::Generic, "no-websocket"))
     } else {
         None
+    }
+}
+
+/// Behind a proxy that changes `Host` nothing works, and every request says so; the operator is told now and then.
+fn tell_of_proxy(app: &App) {
+    static TOLD: AtomicU64 = AtomicU64::new(0);
+    if TOLD.fetch_add(1, Ordering::Relaxed).is_multiple_of(1000) {
+        let expected = app.settings.authority();
+        tracing::warn!(
+            expected,
+            "a request names another host than public_url; if it came through a proxy, let it pass Host through, or send \
+             X-Forwarded-Host and declare it in listen.trusted_proxy"
+        );
     }
 }
 
@@ -144,6 +160,8 @@ fn log(response: &ServiceResponse<BoxBody>, ctx: Option<Ctx>) {
         },
         status = response.status().as_u16(),
         { REQUEST } = ctx.map(|ctx| tracing::field::display(ctx.request)),
+        // What pages tell people to quote.
+        reference = ctx.map(|ctx| reference(ctx.request)),
         "answered"
     );
 }

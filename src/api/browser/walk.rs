@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderName;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::doors::{FlowPage, Posted, PostedForm, reference};
+use actors::doors::{FlowPage, Posted, PostedForm};
 use domain::BrowserFlowId;
 use pages::{Cause, ErrorView};
 
@@ -66,7 +66,7 @@ async fn leave(visit: &Visit<'_>) -> Outcome {
             let view = ErrorView {
                 cause: failure_cause(code),
                 code: code.as_str().to_owned(),
-                reference: reference(visit.ctx.request),
+                reference: visit.told(code.as_str()),
                 again: None,
                 back: Some(visit.href(flow_path(flow))?),
                 stop: None,

@@ -87,6 +87,23 @@ fn keys_are_made_and_revoked_by_the_running_vault_as_well() {
 }
 
 #[test]
+fn a_command_never_acts_on_another_vault_that_has_the_same_admin_socket() {
+    let (one, other) = (place(), place());
+    one.run(&["init"]);
+    let program = one.serve();
+    let file = other.path("strongroom.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let socket = |place: &Place| format!("{}/admin.sock", place.path("").display());
+    other.configure(&text.replace(&socket(&other), &socket(&one)));
+    for arguments in [&["server", "list"][..], &["server", "new-key", "s1"]] {
+        let (done, said) = other.attempt(arguments);
+        assert!(!done && said.contains("listen.admin_socket"), "{said}");
+    }
+    assert!(!one.run(&["server", "list"]).contains("live"));
+    program.stop();
+}
+
+#[test]
 fn a_running_vault_leaves_no_core_dump() {
     let place = place();
     place.run(&["init"]);
