@@ -3,8 +3,8 @@
 
 use crypto::{Kind, MetadataDigest, SealContext};
 use domain::{
-    Blob, BrowserFlowId, Elicitation, ElicitationId, ElicitationOwner, Identity, Issuer, IssuerUrl,
-    Subject, TenantSlug, Timestamp,
+    Blob, BrowserFlowId, Elicitation, ElicitationId, ElicitationOwner, Identity, Issuer,
+    TenantSlug, Timestamp,
 };
 use secret::{
     ConnectTicket, CsrfSecret, Nonce, OauthState, PkceVerifier, Reveal as _, RevealOwn as _,
@@ -69,18 +69,8 @@ impl Core {
         };
         let plain = self.open_flow(&context, &elicitation.owner)?;
         let mut reader = Reader::new(&plain);
-        let (url, subject) = (reader.text(), reader.field());
-        let (Some(Ok(issuer_url)), Some(Ok(subject))) =
-            (url.map(IssuerUrl::parse), subject.map(Subject::from_bytes))
-        else {
-            return Err(Refusal::Internal);
-        };
-        let identity = Identity {
-            tenant: elicitation.tenant.clone(),
-            issuer: elicitation.issuer.clone(),
-            issuer_url,
-            subject,
-        };
+        let identity = reader.identity((&elicitation.tenant, &elicitation.issuer));
+        let identity = identity.ok_or(Refusal::Internal)?;
         Ok(ElicitationOwner::new(elicitation, identity))
     }
 

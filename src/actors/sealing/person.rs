@@ -141,18 +141,8 @@ impl Core {
             &sealed,
         )?;
         let mut reader = Reader::new(&plain);
-        let (url, subject) = (reader.text(), reader.field());
-        let (Some(Ok(issuer_url)), Some(Ok(subject))) =
-            (url.map(IssuerUrl::parse), subject.map(Subject::from_bytes))
-        else {
-            return Err(Refusal::Internal);
-        };
-        let identity = Identity {
-            tenant: row.tenant.clone(),
-            issuer: row.issuer.clone(),
-            issuer_url,
-            subject,
-        };
+        let identity = reader.identity((&row.tenant, &row.issuer));
+        let identity = identity.ok_or(Refusal::Internal)?;
         Ok(DataKey {
             key,
             user: row.id,

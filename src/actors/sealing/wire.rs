@@ -1,5 +1,6 @@
 //! The plaintext layout inside sealed records: fields in fixed order, each with a u32 length before it.
 
+use domain::{Identity, IssuerSlug, IssuerUrl, Subject, TenantSlug};
 use secret::SecretBytes;
 use zeroize::Zeroizing;
 
@@ -63,6 +64,20 @@ impl<'a> Reader<'a> {
     /// The next field as a fixed number of bytes.
     pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.field()?.try_into().ok()
+    }
+
+    /// The next two fields as issuer URL and subject: who a person is at this issuer.
+    pub(super) fn identity(
+        &mut self,
+        (tenant, issuer): (&TenantSlug, &IssuerSlug),
+    ) -> Option<Identity> {
+        let (url, subject) = (self.text()?, self.field()?);
+        Some(Identity {
+            tenant: tenant.clone(),
+            issuer: issuer.clone(),
+            issuer_url: IssuerUrl::parse(url).ok()?,
+            subject: Subject::from_bytes(subject).ok()?,
+        })
     }
 
     /// The next optional field as text.

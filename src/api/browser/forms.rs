@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::Payload;
-use domain::BrowserFlowId;
+use domain::{BrowserFlowId, form_decoded};
 use futures_util::StreamExt as _;
 
 use crate::limits::BODY_TIME;
@@ -125,7 +125,9 @@ fn parse(body: &[u8], extra: Extra) -> Result<Fields, FormFault> {
     let mut seen: Vec<String> = Vec::new();
     for pair in text.split('&').filter(|_| !text.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or(FormFault::Broken)?;
-        let (name, value) = decode(name).zip(decode(value)).ok_or(FormFault::Broken)?;
+        let (name, value) = form_decoded(name)
+            .zip(form_decoded(value))
+            .ok_or(FormFault::Broken)?;
         if seen.contains(&name) || value.len() > MAX_FIELD {
             return Err(FormFault::Broken);
         }
@@ -144,26 +146,6 @@ fn parse(body: &[u8], extra: Extra) -> Result<Fields, FormFault> {
         seen.push(name);
     }
     Ok(fields)
-}
-
-/// Undoes percent-encoding; `None` for anything that no encoder writes, and for text that is not UTF-8 or holds NUL.
-pub(crate) fn decode(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'+' => out.push(b' '),
-            b'%' => {
-                let high = char::from(bytes.next()?).to_digit(16)?;
-                let low = char::from(bytes.next()?).to_digit(16)?;
-                out.push(u8::try_from(high * 16 + low).ok()?);
-            }
-            other => out.push(other),
-        }
-    }
-    String::from_utf8(out)
-        .ok()
-        .filter(|text| !text.contains('\0'))
 }
 
 #[cfg(test)]

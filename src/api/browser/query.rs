@@ -1,7 +1,8 @@
 //! Whether the query of a callback is ambiguous or broken. The door judges callbacks; this only chooses between "bad request"
 //! and "no longer valid" for those that it refuses, and depends on nothing but the query itself.
 
-use super::forms::decode;
+use domain::form_decoded;
+
 use crate::limits::MAX_PARAMETERS;
 
 /// Parameters that may come only once (RFC 6749 section 3.1).
@@ -12,7 +13,7 @@ pub(crate) fn is_malformed(query: &str) -> bool {
     let mut seen = [false; ONCE.len()];
     for (count, pair) in query.split('&').enumerate() {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (Some(name), Some(_)) = (decode(name), decode(value)) else {
+        let (Some(name), Some(_)) = (form_decoded(name), form_decoded(value)) else {
             return true;
         };
         let double = ONCE

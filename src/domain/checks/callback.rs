@@ -10,7 +10,7 @@ use secret::AuthorizationCode;
 use url::Url;
 
 use crate::switch::{self, Check};
-use crate::{IssuerUrl, ProviderSlug, SamePerson, Timestamp};
+use crate::{IssuerUrl, ProviderSlug, SamePerson, Timestamp, form_decoded};
 
 /// C8: parameters read strictly from the query of a callback.
 pub struct CallbackParams {
@@ -57,7 +57,9 @@ impl CallbackParams {
         let mut found = Found::default();
         for (count, pair) in query.split('&').filter(|pair| !pair.is_empty()).enumerate() {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let Some(name) = decode(name) else { continue };
+            let Some(name) = form_decoded(name) else {
+                continue;
+            };
             if count >= Self::MAX_PARAMETERS {
                 found.broken = true;
             }
@@ -86,7 +88,7 @@ impl Found {
             "iss" => (&mut self.iss, CallbackParams::MAX_VALUE),
             _ => return,
         };
-        let value = decode(raw)
+        let value = form_decoded(raw)
             .filter(|v| !v.is_empty() && v.len() <= limit && !v.chars().any(char::is_control));
         match value {
             Some(value) if slot.is_none() => *slot = Some(value.into()),
@@ -118,24 +120,6 @@ impl Found {
             (state, _) => Err(CallbackRefused { state }),
         }
     }
-}
-
-/// Decodes one form-encoded value, once; refuses bad escapes and bad UTF-8.
-fn decode(raw: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(raw.len());
-    let mut bytes = raw.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'+' => out.push(b' '),
-            b'%' => {
-                let high = char::from(bytes.next()?).to_digit(16)?;
-                let low = char::from(bytes.next()?).to_digit(16)?;
-                out.push(u8::try_from(high * 16 + low).ok()?);
-            }
-            other => out.push(other),
-        }
-    }
-    String::from_utf8(out).ok()
 }
 
 /// Proof of C9: the callback came back to the browser and the person that left with this `state`.
