@@ -1,13 +1,18 @@
 //! One person and what the outside knows about their credential: only what was acknowledged may be relied on.
 
+use std::collections::BTreeMap;
+
 use reqwest::Method;
 use serde_json::json;
 
-use crate::audit::AuditReader;
+use crate::actor::Actor;
 use crate::browser::{Browser, Page};
-use crate::point::Step;
 use crate::server::Answered;
+use crate::step::{LIFE, Step};
 use crate::world::World;
+
+mod ending;
+mod told;
 
 /// What must hold after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +32,24 @@ pub(crate) struct Person {
     id: String,
     browser: Browser,
     page: Option<Page>,
+    /// The page on which the link ended.
+    stale: Option<Page>,
+    /// The cookies from before signing out.
+    old_jar: BTreeMap<(String, String), String>,
     standing: Standing,
     taken: Option<Step>,
+    /// The step that was begun last.
+    tried: Option<Step>,
     elicitation: Option<String>,
     url: String,
+    /// What the client sends back.
+    state: String,
     grant: Option<String>,
     generation: u64,
     released: usize,
     started: bool,
+    /// Actions that the audit log has to have about elicitations.
+    promised: Vec<(&'static str, String)>,
 }
 
 impl Person {
@@ -44,14 +59,19 @@ impl Person {
             id: format!("p{n}"),
             browser: Browser::new(),
             page: None,
+            stale: None,
+            old_jar: BTreeMap::new(),
             standing: Standing::Unconnected,
             taken: None,
+            tried: None,
             elicitation: None,
             url: String::new(),
+            state: String::new(),
             grant: None,
             generation: 0,
             released: 0,
             started: false,
+            promised: Vec::new(),
         }
     }
 
@@ -59,36 +79,34 @@ impl Person {
     pub(crate) fn is_revoked(&self) -> bool {
         self.standing == Standing::Ended
     }
+}
 
-    /// Takes a step while nothing disturbs it.
-    pub(crate) async fn act(&mut self, world: &mut World, step: Step) {
-        self.prepare(world, step);
-        self.try_to(world, step).await;
-        self.took(step);
-    }
-
-    /// What has to be so before the step, and what may be so once it begins.
-    pub(crate) fn prepare(&mut self, world: &mut World, step: Step) {
+impl Actor for Person {
+    fn prepare(&mut self, world: &mut World, step: Step) {
         self.started = true;
+        self.tried = Some(step);
         match step {
             Step::Refresh => world.move_s(3601),
             Step::Confirm | Step::Revoke => self.standing = Standing::Either,
+            Step::Expire => {
+                // The janitor looks around as soon as it starts.
+                world.restart_after(601);
+                self.reopen_browser();
+            }
             _ => {}
         }
     }
 
-    /// The step was acknowledged.
-    pub(crate) fn took(&mut self, step: Step) {
+    fn took(&mut self, step: Step) {
         self.taken = Some(step);
         match step {
             Step::Confirm => self.standing = Standing::Connected,
             Step::Revoke => self.standing = Standing::Ended,
-            _ => {}
+            _ => self.promise(step),
         }
     }
 
-    /// Takes a step; panics when it does not succeed. What is learnt on the way is kept.
-    pub(crate) async fn try_to(&mut self, world: &World, step: Step) {
+    async fn try_to(&mut self, world: &World, step: Step) {
         let account = format!("{}-at-practice", self.id);
         match step {
             Step::Ask => {
@@ -98,6 +116,7 @@ impl Person {
                 answer
                     .text("/elicitation/connect_url")
                     .clone_into(&mut self.url);
+                answer.text("/request_state").clone_into(&mut self.state);
             }
             Step::Open => self.page = Some(self.browser.open(&self.url).await),
             Step::SignIn => {
@@ -156,16 +175,19 @@ impl Person {
                     .await;
                 assert_eq!(receipt.status, 200, "{}", receipt.body);
             }
+            _ => self.try_to_end(world, step).await,
         }
     }
 
-    /// Looks at everything that was acknowledged, and at everything that must not be there.
-    pub(crate) async fn check(&mut self, world: &mut World) {
+    async fn check(&mut self, world: &mut World) {
         if !self.started {
             return;
         }
         self.reopen_browser();
+        self.check_end(world).await;
+        let elicitation = self.elicitation.clone();
         self.check_elicitation(world).await;
+        self.check_pending(world, elicitation).await;
         let token = world.token(&self.id);
         let grants = world
             .server
@@ -218,7 +240,9 @@ impl Person {
             self.got_credential(world, &answer);
         }
     }
+}
 
+impl Person {
     /// The same cookies over new connections: the old ones led to the dead process.
     fn reopen_browser(&mut self) {
         let jar = std::mem::take(&mut self.browser.jar);
@@ -234,89 +258,28 @@ impl Person {
         }
     }
 
-    /// An acknowledged elicitation is known and at least as far as was acknowledged. Only the newest is looked at: older ones
-    /// end with time.
-    async fn check_elicitation(&mut self, world: &World) {
-        let Some(id) = self.elicitation.take() else {
-            return;
-        };
-        let token = world.token(&self.id);
-        let answer = world
-            .server
-            .call(
-                Method::GET,
-                &format!("/v1/elicitations/{id}"),
-                &[("subject-token", &token)],
-                None,
-            )
-            .await;
-        assert_eq!(
-            answer.status, 200,
-            "{}: elicitation {id} is gone: {}",
-            self.id, answer.body
-        );
-        let state = answer.text("/state");
-        let allowed: &[&str] = match (self.taken, self.standing) {
-            (_, Standing::Connected | Standing::Ended) => &["completed"],
-            (_, Standing::Either) if self.grant.is_some() => &["completed"],
-            (_, Standing::Either) => &["consented", "completed"],
-            (None | Some(Step::Ask | Step::Open), _) => &["issued", "signed_in"],
-            (Some(Step::SignIn), _) => &["signed_in", "consented"],
-            // The exchange is tried once; when its outcome is not known, the person starts again.
-            (_, _) => &["consented", "failed"],
-        };
-        assert!(
-            allowed.contains(&state),
-            "{}: took {:?}, but the elicitation is {state}",
-            self.id,
-            self.taken
-        );
-    }
-
     /// Goes on as people do: on the page in front of them, or, if that step was cut off, with a new link. It ends well.
     pub(crate) async fn go_on(&mut self, world: &mut World) {
-        if self.standing != Standing::Unconnected {
+        if !self.started || self.standing != Standing::Unconnected {
             return;
         }
         let next = match (self.taken, &self.page) {
-            (Some(step), Some(_)) if step < Step::Confirm => Step::ALL
+            (Some(Step::Again), Some(_)) => Step::Consent,
+            (Some(Step::SignOut), Some(_)) => Step::SignIn,
+            (Some(step), Some(_)) if step < Step::Confirm => LIFE
                 .into_iter()
                 .find(|next| *next > step)
                 .unwrap_or(Step::Ask),
             _ => Step::Ask,
         };
         println!("  {} goes on with {next:?}", self.id);
-        for step in Step::ALL
+        for step in LIFE
             .into_iter()
             .filter(|step| (next..=Step::Fetch).contains(step))
         {
             self.act(world, step).await;
         }
         self.elicitation = None;
-    }
-
-    /// Each release that was seen has its entry, and so has what was acknowledged about the grant.
-    pub(crate) fn check_audit(&self, audit: &AuditReader) {
-        let Some(grant) = &self.grant else { return };
-        let entries = audit.count("credential_released", grant);
-        assert!(
-            entries >= self.released,
-            "{}: {} releases, {entries} entries",
-            self.id,
-            self.released
-        );
-        assert!(
-            audit.count("grant_activated", grant) > 0,
-            "{}: no entry about the beginning of {grant}",
-            self.id
-        );
-        if self.standing == Standing::Ended && self.taken == Some(Step::Revoke) {
-            assert!(
-                audit.count("grant_revoked", grant) > 0,
-                "{}: no entry about the end of {grant}",
-                self.id
-            );
-        }
     }
 
     async fn ensure(&self, world: &World) -> Answered {

@@ -1,44 +1,8 @@
 //! Where the program is killed: at which step, and in which moment of it.
 
-use lab::Moment;
+use lab::Moment::{self, BeforeActing, BeforeAnswering};
 
-/// The steps of a credential's life, in order. Each of them stores something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
-    /// The server asks; an elicitation is created.
-    Ask,
-    /// The link is opened; a browser flow begins.
-    Open,
-    /// The person signs in at the issuer.
-    SignIn,
-    /// The person says yes and leaves for the provider.
-    Consent,
-    /// The provider sends the browser back; the code is exchanged, tokens are pending.
-    Exchange,
-    /// The person confirms the account; the grant becomes usable.
-    Confirm,
-    /// The server gets the credential.
-    Fetch,
-    /// The token has ended; it is refreshed for the server.
-    Refresh,
-    /// The server ends the grant.
-    Revoke,
-}
-
-impl Step {
-    /// In order.
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Ask,
-        Self::Open,
-        Self::SignIn,
-        Self::Consent,
-        Self::Exchange,
-        Self::Confirm,
-        Self::Fetch,
-        Self::Refresh,
-        Self::Revoke,
-    ];
-}
+use crate::step::Step;
 
 /// The moment within a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,72 +37,85 @@ const fn at(step: Step, when: When) -> Point {
     Point { step, when }
 }
 
-const fn held(step: Step, side: Side, path: &'static str, moment: Moment) -> Point {
+const fn held(step: Step, call: Call, moment: Moment) -> Point {
+    let (side, path) = match call {
+        Call::Login => (Side::Issuer, "/token"),
+        Call::Token => (Side::Provider, "/token"),
+        Call::Revoke => (Side::Provider, "/revoke"),
+    };
     at(step, When::Held(side, path, moment))
 }
 
-/// Every point: each step after its answer and in its middle, each call outside before and after it took effect there.
-pub(crate) static POINTS: [Point; 26] = [
+/// A call outside.
+#[derive(Clone, Copy)]
+enum Call {
+    /// The issuer's token endpoint.
+    Login,
+    /// The provider's token endpoint.
+    Token,
+    /// The provider's revocation endpoint.
+    Revoke,
+}
+
+/// Every point: each step after its answer and in its middle, each call outside before and after it took effect there. They
+/// are mixed, so that what a kill leaves behind meets something else.
+pub(crate) static POINTS: [Point; 57] = [
     at(Step::Ask, When::Acknowledged),
     at(Step::Refresh, When::Sometime),
-    held(
-        Step::Exchange,
-        Side::Provider,
-        "/token",
-        Moment::BeforeActing,
-    ),
+    at(Step::DeclineConsent, When::Acknowledged),
+    held(Step::Exchange, Call::Token, BeforeActing),
+    at(Step::NewKey, When::Sometime),
     at(Step::Open, When::Acknowledged),
-    held(
-        Step::Refresh,
-        Side::Provider,
-        "/token",
-        Moment::BeforeAnswering,
-    ),
+    held(Step::DeclineConfirm, Call::Revoke, BeforeActing),
+    held(Step::Refresh, Call::Token, BeforeAnswering),
+    at(Step::Disable, When::Acknowledged),
     at(Step::SignIn, When::Sometime),
+    at(Step::Again, When::Sometime),
     at(Step::Confirm, When::Acknowledged),
-    held(
-        Step::Revoke,
-        Side::Provider,
-        "/revoke",
-        Moment::BeforeActing,
-    ),
+    at(Step::SignOut, When::Acknowledged),
+    held(Step::Revoke, Call::Revoke, BeforeActing),
+    at(Step::AdminKey, When::Sometime),
     at(Step::Consent, When::Acknowledged),
+    at(Step::Cancel, When::Sometime),
+    at(Step::ClientDecline, When::Acknowledged),
     at(Step::Confirm, When::Sometime),
+    held(Step::Expire, Call::Revoke, BeforeActing),
+    at(Step::RevokeKey, When::Acknowledged),
     at(Step::Refresh, When::Acknowledged),
-    held(
-        Step::SignIn,
-        Side::Issuer,
-        "/token",
-        Moment::BeforeAnswering,
-    ),
+    held(Step::Again, Call::Revoke, BeforeAnswering),
+    held(Step::SignIn, Call::Login, BeforeAnswering),
+    at(Step::DeclineConfirm, When::Acknowledged),
     at(Step::Revoke, When::Acknowledged),
+    at(Step::Enable, When::Sometime),
     at(Step::Ask, When::Sometime),
-    held(
-        Step::Exchange,
-        Side::Provider,
-        "/token",
-        Moment::BeforeAnswering,
-    ),
+    at(Step::ClientCancel, When::Sometime),
+    held(Step::Exchange, Call::Token, BeforeAnswering),
     at(Step::Fetch, When::Acknowledged),
+    at(Step::DeclineConsent, When::Sometime),
+    at(Step::NewKey, When::Acknowledged),
     at(Step::Open, When::Sometime),
+    at(Step::Expire, When::Acknowledged),
     at(Step::Exchange, When::Acknowledged),
-    held(
-        Step::Refresh,
-        Side::Provider,
-        "/token",
-        Moment::BeforeActing,
-    ),
+    at(Step::SignOut, When::Sometime),
+    held(Step::Refresh, Call::Token, BeforeActing),
+    at(Step::Disable, When::Sometime),
     at(Step::SignIn, When::Acknowledged),
-    held(
-        Step::Revoke,
-        Side::Provider,
-        "/revoke",
-        Moment::BeforeAnswering,
-    ),
+    held(Step::DeclineConfirm, Call::Revoke, BeforeAnswering),
+    at(Step::Again, When::Acknowledged),
+    held(Step::Revoke, Call::Revoke, BeforeAnswering),
+    at(Step::AdminKey, When::Acknowledged),
     at(Step::Exchange, When::Sometime),
+    at(Step::ClientCancel, When::Acknowledged),
+    held(Step::Again, Call::Revoke, BeforeActing),
     at(Step::Revoke, When::Sometime),
+    at(Step::RevokeKey, When::Sometime),
+    at(Step::Cancel, When::Acknowledged),
     at(Step::Consent, When::Sometime),
-    held(Step::SignIn, Side::Issuer, "/token", Moment::BeforeActing),
+    held(Step::Expire, Call::Revoke, BeforeAnswering),
+    at(Step::ClientDecline, When::Sometime),
+    held(Step::SignIn, Call::Login, BeforeActing),
+    at(Step::DeclineConfirm, When::Sometime),
+    at(Step::Enable, When::Acknowledged),
     at(Step::Fetch, When::Sometime),
 ];
 

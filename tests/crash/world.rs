@@ -8,18 +8,23 @@ use std::time::Duration;
 use domain::Clock as _;
 use futures_util::FutureExt as _;
 use lab::{ConsentRule, JwtEdits, Lab, LabClient, LabClock, LabConfig, Misbehaviour};
+use reqwest::Method;
 use strongroom::clock::SystemClock;
 
+use crate::actor::Actor;
 use crate::audit::AuditReader;
 use crate::configuration::Parts;
 use crate::lab_remains::{self, Role};
+use crate::operator::Operator;
 use crate::person::Person;
 use crate::point::{Dice, Point, Side, When};
 use crate::program::{Place, Program, free_port};
 use crate::remains;
-use crate::server::McpServer;
+use crate::server::{Answered, McpServer};
 
 const RESOURCE: &str = "https://s1.test/mcp";
+/// The server that the operator deals with; nobody's credential hangs on it.
+const OTHER: &str = "https://s2.test/mcp";
 const SECRET: &str = "client-secret-of-the-crash-test";
 
 /// Everything around the people.
@@ -33,6 +38,7 @@ pub(crate) struct World {
     /// The MCP server.
     pub(crate) server: McpServer,
     api: String,
+    admin: String,
     /// How many steps were cut off before their answer.
     pub(crate) cut_off: u64,
     audit: AuditReader,
@@ -52,9 +58,11 @@ impl World {
             issuer: issuer.base_url(),
             provider: provider.base_url(),
             endpoints: ["/authorize", "/token", "/revoke"],
-            servers: &[("s1", RESOURCE)],
+            servers: &[("s1", RESOURCE), ("s2", OTHER)],
         };
-        place.configure(&parts.text());
+        let admin = free_port();
+        let listen = format!("admin = \"127.0.0.1:{admin}\", admin_socket");
+        place.configure(&parts.text().replace("admin_socket", &listen));
         let keys = place.set_up(&["s1"]);
         let program = place.serve();
         let api = format!("http://127.0.0.1:{}", ports.1);
@@ -67,6 +75,7 @@ impl World {
             provider,
             server,
             api,
+            admin: format!("http://127.0.0.1:{admin}"),
             cut_off: 0,
             audit,
             shift_s: 0,
@@ -75,12 +84,51 @@ impl World {
 
     /// A subject token.
     pub(crate) fn token(&self, person: &str) -> String {
+        self.token_for(person, RESOURCE)
+    }
+
+    fn token_for(&self, person: &str, resource: &str) -> String {
         let token = self
             .issuer
-            .mint_access_token(person, RESOURCE, &JwtEdits::default())
+            .mint_access_token(person, resource, &JwtEdits::default())
             .unwrap();
         remains::secret("subject token", &token);
         token
+    }
+
+    /// An operator's request with this admin key.
+    pub(crate) async fn operate(&self, key: &str, method: Method, path: &str) -> Answered {
+        McpServer::new(&self.admin, key)
+            .call(method, path, &[], None)
+            .await
+    }
+
+    /// A new admin key, made at the socket.
+    pub(crate) fn new_admin_key(&self) -> String {
+        let said = self.place.run(&["admin-key", "new"]);
+        let key = said
+            .split_whitespace()
+            .find(|word| word.starts_with("sra_"));
+        key.unwrap_or_else(|| panic!("no key in {said}")).to_owned()
+    }
+
+    /// The status of a request with a key of the operator's server.
+    pub(crate) async fn try_key(&self, key: &str) -> u16 {
+        let token = self.token_for("p0", OTHER);
+        let head = [("subject-token", &*token)];
+        let server = McpServer::new(&self.api, key);
+        server
+            .call(Method::GET, "/v1/grants", &head, None)
+            .await
+            .status
+    }
+
+    /// Whether the audit log has an entry with all these words, now.
+    pub(crate) fn has_entry(&self, words: &[&str]) -> bool {
+        let log = std::fs::read_to_string(self.place.path("data/audit/audit.jsonl")).unwrap();
+        let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        log.lines()
+            .any(|line| quoted.iter().all(|word| line.contains(word)))
     }
 
     /// Moves everybody's clock.
@@ -91,8 +139,8 @@ impl World {
         std::fs::rename(new, self.place.path("clock")).unwrap();
     }
 
-    /// Lets the person take the step, and kills the program in the moment that the point names.
-    pub(crate) async fn kill_at(&mut self, point: &Point, dice: &mut Dice, person: &mut Person) {
+    /// Lets them take the step, and kills the program in the moment that the point names.
+    pub(crate) async fn kill_at(&mut self, point: &Point, dice: &mut Dice, actor: &mut impl Actor) {
         let gate = match point.when {
             When::Held(Side::Issuer, path, moment) => Some(self.issuer.hold(path, moment)),
             When::Held(Side::Provider, path, moment) => Some(self.provider.hold(path, moment)),
@@ -101,9 +149,9 @@ impl World {
         // Small delays are the likelier ones: that is when things are written.
         let most = dice.below(LONGEST_STEP_US) + 1;
         let delay = Duration::from_micros(dice.below(most));
-        person.prepare(self, point.step);
-        // The program's death makes the person's request fail; what the person knew before stays known.
-        let acting = AssertUnwindSafe(person.try_to(self, point.step)).catch_unwind();
+        actor.prepare(self, point.step);
+        // The program's death makes the request fail; what was known before stays known.
+        let acting = AssertUnwindSafe(actor.try_to(self, point.step)).catch_unwind();
         let killing = async {
             match (&gate, point.when) {
                 (Some(gate), _) => gate.arrived(1).await,
@@ -127,7 +175,7 @@ impl World {
             );
         }
         if acknowledged {
-            person.took(point.step);
+            actor.took(point.step);
         } else {
             self.cut_off += 1;
         }
@@ -136,8 +184,13 @@ impl World {
     /// Starts the program again on what the dead one left. Its leases have ended by then: they outlive their holder by less
     /// than a minute.
     pub(crate) fn restart(&mut self) {
+        self.restart_after(50);
+    }
+
+    /// The same after so many seconds.
+    pub(crate) fn restart_after(&mut self, seconds: i64) {
         self.program.kill();
-        self.move_s(50);
+        self.move_s(seconds);
         self.program = self.place.serve();
         // A new client: the old one keeps connections to the dead process.
         self.server = McpServer::new(&self.api, &self.server.key);
@@ -148,9 +201,14 @@ impl World {
         );
     }
 
-    /// The chain holds, and each acknowledged release has its entry.
-    pub(crate) fn examine_audit<'a>(&mut self, people: impl Iterator<Item = &'a Person>) {
+    /// The chain holds, and what was acknowledged has its entries.
+    pub(crate) fn examine_audit<'a>(
+        &mut self,
+        people: impl Iterator<Item = &'a Person>,
+        operator: &Operator,
+    ) {
         self.audit.read_on();
+        operator.check_audit(&self.audit);
         for person in people {
             person.check_audit(&self.audit);
         }

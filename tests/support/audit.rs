@@ -58,8 +58,13 @@ impl AuditReader {
 
     /// How many entries have this action and outcome `ok`, about this grant.
     pub(crate) fn count(&self, action: &str, grant: &str) -> usize {
+        self.about("grant", grant, action)
+    }
+
+    /// The same about something else: what it is, and which.
+    pub(crate) fn about(&self, what: &str, which: &str, action: &str) -> usize {
         let fits = |entry: &&Value| {
-            entry["action"] == action && entry["outcome"] == "ok" && entry["grant"] == grant
+            entry["action"] == action && entry["outcome"] == "ok" && entry[what] == which
         };
         self.entries.iter().filter(fits).count()
     }
