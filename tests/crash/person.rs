@@ -161,20 +161,7 @@ impl Actor for Person {
                     answer.body["grant"]
                 );
             }
-            Step::Revoke => {
-                let id = self.grant.clone().unwrap();
-                let token = world.token(&self.id);
-                let receipt = world
-                    .server
-                    .call(
-                        Method::DELETE,
-                        &format!("/v1/grants/{id}"),
-                        &[("subject-token", &token)],
-                        None,
-                    )
-                    .await;
-                assert_eq!(receipt.status, 200, "{}", receipt.body);
-            }
+            Step::Revoke => self.end_grant(world).await,
             _ => self.try_to_end(world, step).await,
         }
     }
@@ -243,6 +230,15 @@ impl Actor for Person {
 }
 
 impl Person {
+    /// The server ends the grant.
+    async fn end_grant(&self, world: &World) {
+        let path = format!("/v1/grants/{}", self.grant.as_ref().unwrap());
+        let token = world.token(&self.id);
+        let head = [("subject-token", &*token)];
+        let receipt = world.server.call(Method::DELETE, &path, &head, None).await;
+        assert_eq!(receipt.status, 200, "{}", receipt.body);
+    }
+
     /// The same cookies over new connections: the old ones led to the dead process.
     fn reopen_browser(&mut self) {
         let jar = std::mem::take(&mut self.browser.jar);

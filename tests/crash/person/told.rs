@@ -41,9 +41,8 @@ impl Person {
             (_, Standing::Either) if self.grant.is_some() => vec!["completed"],
             (_, Standing::Either) => vec!["consented", "completed"],
             (None | Some(Step::Ask | Step::Open), _) => vec!["issued", "signed_in"],
-            (Some(Step::SignIn), _) => vec!["signed_in", "consented"],
+            (Some(Step::SignIn | Step::Again), _) => vec!["signed_in", "consented"],
             (Some(Step::SignOut), _) => vec!["signed_in"],
-            (Some(Step::Again), _) => vec!["signed_in", "consented"],
             (Some(Step::Expire), _) => vec!["consented", "failed", "expired"],
             (Some(step), _) if step.end().is_some() => step.end().into_iter().collect(),
             // The exchange is tried once; when its outcome is not known, the person starts again.
