@@ -92,8 +92,7 @@ async fn a_line_names_the_route_and_never_the_address() {
         ask(&script, request).await;
     }
     let lines = lines();
-    let request =
-        "request.id=rq_07070707070707070707070707070707 reference=\"7777-7777\"";
+    let request = "request.id=rq_07070707070707070707070707070707 reference=\"7777-7777\"";
     let wanted = [
         format!(
             "message=answered listener=\"connect\" method=\"GET\" route=\"/c/{{ticket}}\" status=200 {request} "
