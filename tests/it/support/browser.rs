@@ -119,6 +119,9 @@ impl Browser {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
+            // A connection that was opened and not used is closed by the vault after some seconds, perhaps in the very
+            // moment in which a busy machine uses it.
+            .pool_max_idle_per_host(0)
             .build()
             .unwrap();
         Self {
