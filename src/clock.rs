@@ -10,6 +10,8 @@ use domain::{Clock, Timestamp};
 #[derive(Debug, Default)]
 pub struct SystemClock {
     highest: AtomicI64,
+    /// From which reading on it is said again that the clock is behind.
+    say_again: AtomicI64,
     #[cfg(feature = "test-hooks")]
     shift: Option<std::path::PathBuf>,
 }
@@ -24,8 +26,8 @@ impl SystemClock {
     #[cfg(feature = "test-hooks")]
     pub fn shifted_by(shift: std::path::PathBuf) -> Self {
         Self {
-            highest: AtomicI64::new(0),
             shift: Some(shift),
+            ..Self::default()
         }
     }
 
@@ -77,6 +79,53 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let reading = self.reading();
         let before = self.highest.fetch_max(reading, Ordering::AcqRel);
+        let behind_ms = before.saturating_sub(reading);
+        if self.is_to_be_told(behind_ms, reading) {
+            let seconds = behind_ms / 1000;
+            tracing::error!(
+                seconds,
+                "the system's clock is behind the latest time that this vault has seen; for the vault time stands still until it \
+                 catches up. Correct the clock; if it had jumped ahead, stop, and see `strongroom accept-rollback`"
+            );
+        }
         Timestamp::from_ms(before.max(reading))
+    }
+}
+
+/// How far the clock may be behind before anybody is told, and how often it is told: a minute.
+const BEHIND_MS: i64 = 60_000;
+
+impl SystemClock {
+    /// A clock that jumped ahead and came back stops time here until it catches up; the operator has to know why tokens are
+    /// refused meanwhile.
+    fn is_to_be_told(&self, behind_ms: i64, reading: i64) -> bool {
+        if behind_ms < BEHIND_MS {
+            return false;
+        }
+        let due = self.say_again.load(Ordering::Acquire);
+        let next = reading.saturating_add(BEHIND_MS);
+        let claim = || {
+            self.say_again
+                .compare_exchange(due, next, Ordering::AcqRel, Ordering::Acquire)
+        };
+        reading >= due && claim().is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_far_behind_is_told_of_once_a_minute() {
+        let clock = SystemClock::new();
+        let told = [
+            (BEHIND_MS - 1, 5_000_000),
+            (BEHIND_MS, 5_000_000),
+            (BEHIND_MS, 5_000_001),
+            (BEHIND_MS, 5_000_000 + BEHIND_MS),
+        ]
+        .map(|(behind, reading)| clock.is_to_be_told(behind, reading));
+        assert_eq!(told, [false, true, false, true]);
     }
 }

@@ -70,6 +70,15 @@ impl Handler<Changed> for ElicitationShard {
     }
 }
 
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// Something changed.
+    Changed,
+    /// The time to wait is over.
+    TimeOver,
+}
+
 /// All shards.
 #[derive(Clone)]
 pub(crate) struct Elicitations {
@@ -102,17 +111,23 @@ impl Elicitations {
         }
     }
 
-    /// Waits until the elicitation changes, at most `within`. The caller reads the store again anyway.
+    /// Waits until the elicitation changes, at most `within`. The caller reads the store again anyway. How long that is no
+    /// clock decides that somebody may set: one that stands still would let nobody go.
     ///
     /// # Errors
     /// [`Refusal::Busy`] when nobody else may wait at present; never merely because the time is over.
-    pub(crate) async fn watch(&self, id: ElicitationId, within: Duration) -> Result<(), Refusal> {
+    pub(crate) async fn watch(
+        &self,
+        id: ElicitationId,
+        within: Duration,
+    ) -> Result<Watched, Refusal> {
         let shard = self.shard(id).ok_or(Refusal::Internal)?;
         // The shard is given a little more than the caller, so that an error means that there was no room or no shard.
         let watching = shard.ask(Watch(id), within + Duration::from_secs(1));
-        tokio::time::timeout(within, watching)
-            .await
-            .unwrap_or(Ok(()))
+        match tokio::time::timeout(within, watching).await {
+            Ok(woken) => woken.map(|()| Watched::Changed),
+            Err(_) => Ok(Watched::TimeOver),
+        }
     }
 
     /// Wakes those who wait.

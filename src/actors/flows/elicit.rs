@@ -17,7 +17,7 @@ use super::repeats::{self, Known};
 use super::{credentials, request_state};
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{ConnectLink, Ctx, ElicitationView, Refusal, Wanted};
-use crate::elicitation_shard::Elicitations;
+use crate::elicitation_shard::{Elicitations, Watched};
 use crate::rows::{self, Changes, Due, LiveList, LiveOne, Stored, expiry_row};
 
 /// Makes an elicitation and its link. With an idempotency key, the same request finds the same one again.
@@ -222,13 +222,14 @@ pub(crate) async fn watch(
         return Ok(view(core, &row.value, ctx));
     }
     let deadline = ctx.now.plus(wait);
+    let mut last = Watched::Changed;
     loop {
         let now = core.now();
         // The watch begins before the row is read again, so that a change in between wakes it.
         let mut changed = Box::pin(watchers.watch(id, deadline.left(now)));
         let begun = futures_util::poll!(&mut changed);
         let row = mine(core, Ctx { now, ..ctx }, caller, subject, id).await?;
-        if row.value.is_over(now) || deadline.passed(now) {
+        if row.value.is_over(now) || deadline.passed(now) || last == Watched::TimeOver {
             return Ok(view(core, &row.value, Ctx { now, ..ctx }));
         }
         if watchers.draining() {
@@ -237,10 +238,10 @@ pub(crate) async fn watch(
                 retry_after: Duration::from_secs(1),
             });
         }
-        match begun {
+        last = match begun {
             Poll::Ready(woken) => woken?,
             Poll::Pending => changed.await?,
-        }
+        };
         credentials::still(
             core,
             Ctx {

@@ -37,6 +37,15 @@ async fn a_look_that_would_have_waited_is_counted_like_any_other() {
     vault.stop().await;
 }
 
+#[actix_web::test]
+async fn a_wait_ends_in_its_time_although_the_vaults_clock_stands_still() {
+    let vault = TestVault::start().await;
+    let asked = ask(&vault, "alice").await;
+    let answer = look(&vault, &asked, "?wait=1").await;
+    assert_eq!(answer.text("/state"), "issued");
+    vault.stop().await;
+}
+
 async fn elicitation_row(vault: &TestVault, asked: &Asked) -> Row {
     let rows = vault.store.scan(Table::Elicitations, &[], None, 9).await;
     let mut rows = rows.unwrap().into_iter();
