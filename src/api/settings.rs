@@ -63,7 +63,9 @@ impl AdminSettings {
     /// Tells operators where this vault's data is, so that a command meant for another vault notices.
     #[must_use]
     pub fn data_at(mut self, folder: &Path) -> Self {
-        self.data_dir = Some(folder.to_string_lossy().into());
+        // As seen from here: a command runs in another folder.
+        let whole = std::fs::canonicalize(folder).ok();
+        self.data_dir = whole.map(|folder| folder.to_string_lossy().into());
         self
     }
 

@@ -105,8 +105,7 @@ impl Door {
         let health = self.ask(Method::GET, "/healthz").await??;
         let theirs = text(&health, "/data_dir");
         let ours = &config.data_dir;
-        let same = std::fs::canonicalize(theirs).ok() == std::fs::canonicalize(ours).ok();
-        if same && theirs != "-" {
+        if std::fs::canonicalize(ours).is_ok_and(|ours| ours == Path::new(theirs)) {
             return Ok(());
         }
         let socket = config.listen.admin_socket.display();

@@ -68,7 +68,8 @@ pub(crate) async fn admit(
 }
 
 /// Takes the step that a form asks for, again when other requests changed the same rows. When the flow itself has moved on
-/// meanwhile, the page shows where it stands now: that is what a form sent twice comes to.
+/// while the form was worked on, the page shows where it stands now: that is what a form sent twice at once comes to. One
+/// that comes later has a token of the past; it is refused, with the way to the same page.
 pub(crate) async fn stepping<F>(
     core: &Core,
     id: BrowserFlowId,

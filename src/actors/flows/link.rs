@@ -65,20 +65,33 @@ async fn step(
         None => row.value.clone(),
     };
     let owned = matches!(person, Some(Ok(_)));
+    let session = here.as_ref().map(|here| &here.open.session);
+    let wrong = session.filter(|_| matches!(person, Some(Err(_))));
     let known = already_walking(core, ctx.now, &facts, cookies).await?;
     let mut changes = Changes::default();
     let (facts, opened) = match known {
         Some(flow) => (facts, Some(go_on(flow, owned, &mut changes))),
         None if facts.is_final() => (facts, None),
         None => {
-            let Some(forget) = room_in_browser(core, ctx.now, cookies, owned).await? else {
+            let made = match room_in_browser(core, ctx.now, cookies, owned).await? {
+                Some(forget) => new_flow(core, ctx, (facts.clone(), owned), &mut changes)
+                    .await
+                    .map(|made| Some((forget, made))),
+                None => Ok(None),
+            };
+            let Ok(Some((forget, (facts, (flow, cookie))))) = made else {
+                // There is no room for another walk; a wrong person is counted all the same.
+                if let Some(session) = wrong {
+                    let mut changes = Changes::default();
+                    changes.put(rows::keys::elicitation(id), row.revision, &facts);
+                    mismatch::commit(core, ctx, changes, (&facts, session)).await?;
+                }
+                made?;
                 return Ok(Some(Opened::Crowded));
             };
-            let (facts, made) = new_flow(core, ctx, (facts, owned), &mut changes).await?;
-            let (flow, cookie) = (made.0, Some(made.1));
             let opened = Opened::Flow {
                 flow,
-                cookie,
+                cookie: Some(cookie),
                 forget,
             };
             (facts, Some(opened))
@@ -87,8 +100,7 @@ async fn step(
     if facts != row.value {
         changes.put(rows::keys::elicitation(id), row.revision, &facts);
     }
-    let session = here.as_ref().map(|here| &here.open.session);
-    if let (Some(Err(_)), Some(session)) = (&person, session) {
+    if let Some(session) = wrong {
         mismatch::commit(core, ctx, changes, (&facts, session)).await?;
     } else {
         let what = (AuditClass::Browser, AuditAction::LinkOpened);

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 
 use crate::flow::{
-    Asked, CONFIRM, CONSENT, DONE, SIGN_IN, ask, come_back, is_gone, signed_in, to_callback,
+    Asked, CONFIRM, CONSENT, DONE, SIGN_IN, ask, come_back, is_gone, signed_in, state, to_callback,
 };
 use crate::support::{Browser, Page, TestVault};
 
@@ -58,6 +58,17 @@ async fn a_browser_that_is_in_the_middle_of_five_requests_is_told_so() {
     assert!(page.body.contains("too-many-open-requests"));
     assert_eq!(page.header("set-cookie"), None);
     assert_eq!(flow_cookies(&alice), held);
+    // Somebody else's link is no more welcome than before, and that is counted.
+    let bobs = ask(&vault, "bob").await;
+    for wrong in 1..=3 {
+        alice.open(&bobs.url).await;
+        assert_eq!(
+            vault.audited("identity_mismatch", "other-person"),
+            wrong,
+            "{wrong}"
+        );
+    }
+    assert_eq!(state(&vault, &bobs).await, "cancelled");
     // One that is finished makes room.
     let confirm = come_back(&mut alice, &callbacks[0]).await;
     let done = alice.press(&confirm, "/confirm", &[("mine", "yes")]).await;
@@ -95,6 +106,13 @@ async fn an_owner_with_many_browsers_gives_up_the_oldest_first_page() {
     // A stranger finds no room; somebody who is signed in as the owner does.
     let page = Browser::new().open(&asked.url).await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    let before = vault.audited("identity_mismatch", "other-person");
+    let page = signed_in(&vault, "bob").await.open(&asked.url).await;
+    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(
+        vault.audited("identity_mismatch", "other-person"),
+        before + 1
+    );
     let mut sixth = signed_in(&vault, "alice").await;
     assert_eq!(sixth.open(&asked.url).await.h1(), CONSENT);
     let (first, url) = &mut pages[0];
