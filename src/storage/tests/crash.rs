@@ -69,7 +69,7 @@ fn a_folder_served_by_another_process_is_refused() -> Outcome<()> {
     drop(output);
     let said = String::from_utf8(second.stderr)?;
     assert!(
-        said.contains("another strongroom is serving this folder"),
+        said.contains("another strongroom has this folder open"),
         "{said}"
     );
     Ok(())
