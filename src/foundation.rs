@@ -15,7 +15,7 @@ use storage::{MemoryStore, OpenError, Settings, SledStore, Store, StoreError};
 
 use crate::clock::NotBefore;
 use crate::config::Config;
-use unfinished::Unfinished;
+use unfinished::{Stale, Unfinished};
 
 /// What the store's format is called. A binary that finds another one refuses to open it.
 pub const FORMAT: &str = "strongroom-1";
@@ -149,6 +149,7 @@ impl Foundation {
         let mut unfinished = Unfinished::begin(&config.data_dir, &store_dir(config))?;
         let (seal, key_file) = key_file(&config.seal.key_file, &mut unfinished, hands)?;
         let vault = VaultId::from_bytes(random(&*hands.entropy));
+        unfinished.begin_store(vault)?;
         let store: Arc<dyn Store> = Arc::new(SledStore::create(
             &store_dir(config),
             FORMAT,
@@ -156,7 +157,7 @@ impl Foundation {
             Settings::default(),
         )?);
         let made = Self::new(vault, store, (&seal, &config.registry), hands).await?;
-        unfinished.finish()?;
+        unfinished.finish();
         Ok((made, key_file))
     }
 
@@ -165,14 +166,14 @@ impl Foundation {
     /// # Errors
     /// [`FoundationError`] says what is wrong and what to do.
     pub async fn open(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
-        if unfinished::is_there(&config.data_dir) {
-            return Err(FoundationError::Unfinished {
-                data_dir: config.data_dir.clone(),
-            });
-        }
+        let stale = Stale::beside(&config.data_dir, &store_dir(config))?;
         let seal = KeyFileSeal::open(&config.seal.key_file)?;
         let store = SledStore::open(&store_dir(config), FORMAT, Settings::default())?;
-        Self::opened(config, hands, &seal, store).await
+        let opened = Self::opened(config, hands, &seal, store).await?;
+        if let Some(stale) = stale {
+            stale.remove();
+        }
+        Ok(opened)
     }
 
     /// Opens an installation whose store or clock has gone back, and takes both as they are from now on. A human must have

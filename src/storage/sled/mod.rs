@@ -8,6 +8,7 @@
 
 mod committer;
 mod error;
+mod hold;
 mod layout;
 mod mark;
 mod open;
@@ -43,6 +44,7 @@ use crate::{
 };
 
 pub use error::{OpenError, Settings};
+pub use hold::HeldStore;
 
 /// Most bytes of rows waiting in the commit queue, whatever their number.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;

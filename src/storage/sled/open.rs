@@ -277,7 +277,7 @@ fn must_exist(dir: &Path) -> Result<(), OpenError> {
     }
 }
 
-fn lock_sidecar(path: &Path, create: bool) -> Result<File, OpenError> {
+pub(super) fn lock_sidecar(path: &Path, create: bool) -> Result<File, OpenError> {
     match sidecar::lock(path, create) {
         Ok(Some(file)) => Ok(file),
         Ok(None) => Err(OpenError::InUse),

@@ -23,7 +23,7 @@ pub(super) const VAULT_MAX: usize = 32;
 
 const MAGIC: &[u8; 8] = b"SRCOMMIT";
 /// magic 8 | number 8 | length of the vault id 1 | vault id 32 | zero 11 | CRC-32 4; integers big-endian.
-const SLOT: usize = 64;
+pub(super) const SLOT: usize = 64;
 /// The slots lie in different blocks, so that one torn block cannot spoil both.
 const SLOT_AT: [u64; 2] = [0, 4096];
 

@@ -1,12 +1,14 @@
 //! Setting up: once, whole or not at all, and again after it was interrupted.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crypto::seal::{KeyFileError, KeyFileSeal};
+use domain::VaultId;
 use secret::OsEntropy;
-use storage::{Settings, SledStore};
+use storage::{OpenError, Settings, SledStore};
 use strongroom::config::{Config, Mode, OsFiles, Outside};
 use strongroom::foundation::{FORMAT, Foundation, FoundationError, Hands, KeyFile};
 use tempfile::TempDir;
@@ -55,15 +57,24 @@ impl Place {
         Ok(key_file)
     }
 
-    async fn open(&self) -> Result<(), FoundationError> {
+    async fn open(&self) -> Result<VaultId, FoundationError> {
         let foundation = Foundation::open(&self.config, &hands()).await?;
         foundation.store.close().await.unwrap();
-        Ok(())
+        Ok(foundation.vault)
     }
 
-    /// What the next `init` finds when one was killed.
+    /// What the next `init` finds when one was killed before it began a store.
     fn interrupted(&self) {
-        std::fs::write(self.path("data/init.unfinished"), "").unwrap();
+        self.mark("");
+    }
+
+    /// The same when it was killed later: the mark names the vault whose store was begun.
+    fn begun(&self) {
+        self.mark(&begun(VAULT));
+    }
+
+    fn mark(&self, says: &str) {
+        std::fs::write(self.path("data/init.unfinished"), says).unwrap();
     }
 
     fn make_key(&self) {
@@ -72,7 +83,8 @@ impl Place {
 
     fn make_store(&self) {
         let settings = Settings::default();
-        drop(SledStore::create(&self.path("data/store"), FORMAT, &[7; 16], settings).unwrap());
+        let vault = VAULT.as_bytes();
+        drop(SledStore::create(&self.path("data/store"), FORMAT, vault, settings).unwrap());
     }
 
     /// Everything in the data folder but what was there before.
@@ -82,6 +94,26 @@ impl Place {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect()
     }
+}
+
+const VAULT: VaultId = VaultId::from_bytes([7; 16]);
+
+fn begun(vault: VaultId) -> String {
+    format!("store begun {vault}\n")
+}
+
+/// Every file below a folder and what is in it.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(files(&entry.path()));
+        } else {
+            all.insert(entry.path(), std::fs::read(entry.path()).unwrap());
+        }
+    }
+    all
 }
 
 fn hands() -> Hands {
@@ -165,33 +197,154 @@ async fn a_set_up_that_fails_takes_back_what_it_made() {
 
 #[actix_web::test]
 async fn a_set_up_that_was_killed_between_any_two_steps_can_be_run_again() {
-    let steps: [fn(&Place); 4] = [
-        |_| {},
-        Place::make_key,
+    let steps: [fn(&Place); 8] = [
+        Place::interrupted,
         |place| {
             place.make_key();
-            std::fs::write(place.path("data/store.commit"), "half").unwrap();
+            place.interrupted();
+        },
+        Place::begun,
+        |place| {
+            std::fs::create_dir(place.path("data/store")).unwrap();
+            place.begun();
         },
         |place| {
-            place.make_key();
+            std::fs::create_dir(place.path("data/store")).unwrap();
+            std::fs::write(place.path("data/store.commit"), "").unwrap();
+            std::fs::write(place.path("data/store/db"), "half").unwrap();
+            place.begun();
+        },
+        |place| {
+            std::fs::write(place.path("data/store.commit"), "half").unwrap();
+            place.begun();
+        },
+        |place| {
             place.make_store();
+            place.begun();
+        },
+        // Killed while the next one removed what was there: the sidecar goes last.
+        |place| {
+            place.make_store();
+            std::fs::remove_dir_all(place.path("data/store")).unwrap();
+            place.begun();
         },
     ];
-    for step in steps {
+    for (number, step) in steps.into_iter().enumerate() {
         let place = Place::new();
+        if number > 1 {
+            place.make_key();
+        }
         step(&place);
-        place.interrupted();
         is_unfinished(&place).await;
-        place.create().await.unwrap();
+        let made = place.create().await;
+        made.unwrap_or_else(|error| panic!("step {number}: {error}"));
         place.open().await.unwrap();
     }
     // The last one: all is there, only the mark was not removed.
     let place = Place::new();
     place.create().await.unwrap();
-    place.interrupted();
-    is_unfinished(&place).await;
-    assert_eq!(place.create().await.unwrap(), KeyFile::Found);
-    place.open().await.unwrap();
+    let vault = place.open().await.unwrap();
+    place.mark(&begun(vault));
+    assert_eq!(place.open().await.unwrap(), vault);
+    assert!(!place.path("data/init.unfinished").exists());
+    assert_eq!(place.open().await.unwrap(), vault);
+}
+
+#[actix_web::test]
+async fn an_installation_beside_the_mark_of_a_set_up_is_never_removed() {
+    let place = Place::new();
+    place.create().await.unwrap();
+    let vault = place.open().await.unwrap();
+    for mark in ["", "store be", &begun(VAULT), &begun(vault)] {
+        place.mark(mark);
+        let before = files(place.folder.path());
+        let refused = place.create().await.unwrap_err();
+        assert!(
+            matches!(refused, FoundationError::Exists { .. }),
+            "{mark}: {refused}"
+        );
+        assert!(before == files(place.folder.path()), "{mark}: touched");
+        assert_eq!(place.open().await.unwrap(), vault, "{mark}");
+        assert!(!place.path("data/init.unfinished").exists(), "{mark}");
+    }
+}
+
+#[actix_web::test]
+async fn a_store_that_may_be_anothers_is_not_removed() {
+    let steps: [fn(&Place); 4] = [
+        // Of another vault than the mark says.
+        |place| {
+            place.make_store();
+            place.mark(&begun(VaultId::from_bytes([8; 16])));
+        },
+        // Before the mark said anything.
+        |place| {
+            place.make_store();
+            place.interrupted();
+        },
+        // A sidecar as long as that of a store that was finished, but nobody can read it.
+        |place| {
+            place.make_store();
+            std::fs::write(place.path("data/store.commit"), [0; 8220]).unwrap();
+            place.begun();
+        },
+        // No set-up makes a store before its sidecar, and none removes the sidecar first.
+        |place| {
+            place.make_store();
+            std::fs::remove_file(place.path("data/store.commit")).unwrap();
+            place.begun();
+        },
+    ];
+    for (number, step) in steps.into_iter().enumerate() {
+        let place = Place::new();
+        step(&place);
+        let before = files(place.folder.path());
+        let refused = place.create().await.unwrap_err();
+        assert!(
+            matches!(refused, FoundationError::Exists { .. }),
+            "{number}: {refused}"
+        );
+        assert!(before == files(place.folder.path()), "{number}: touched");
+    }
+}
+
+#[actix_web::test]
+async fn a_store_folder_that_cannot_be_read_is_left_as_it_was() {
+    for mark in [None, Some(String::new()), Some(begun(VAULT))] {
+        let place = Place::new();
+        let store = place.path("data/store");
+        std::os::unix::fs::symlink(&store, &store).unwrap();
+        if let Some(mark) = &mark {
+            place.mark(mark);
+        }
+        let refused = place.create().await.unwrap_err();
+        assert!(
+            matches!(refused, FoundationError::Files { .. }),
+            "{mark:?}: {refused}"
+        );
+        assert!(store.is_symlink(), "{mark:?}");
+        let marked = place.path("data/init.unfinished").exists();
+        assert_eq!(marked, mark.is_some());
+        assert!(!place.config.seal.key_file.exists());
+    }
+}
+
+#[actix_web::test]
+async fn a_store_that_is_open_is_not_removed() {
+    let place = Place::new();
+    place.make_store();
+    let path = place.path("data/store");
+    let running = SledStore::open(&path, FORMAT, Settings::default()).unwrap();
+    place.begun();
+    let before = files(&path);
+    let refused = place.create().await.unwrap_err();
+    assert!(
+        matches!(refused, FoundationError::Store(OpenError::InUse)),
+        "{refused}"
+    );
+    assert!(before == files(&path), "touched");
+    drop(running);
+    place.create().await.unwrap();
 }
 
 async fn is_unfinished(place: &Place) {
