@@ -24,7 +24,7 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
             .await
             .map_err(audit)?;
         let key = vault
-            .new_admin_key(vault.begin())
+            .new_admin_key(vault.begin(), None)
             .await
             .map_err(|refusal| CommandError::Other(refusal.to_string()))?;
         vault

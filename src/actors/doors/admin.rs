@@ -106,8 +106,9 @@ pub trait AdminDoor: Send + Sync + 'static {
     /// Makes a key for a server; at most two live ones at a time.
     fn new_key<'a>(&'a self, ctx: Ctx, server: &'a ServerSlug) -> Answer<'a, NewKey>;
 
-    /// Makes an admin key; every earlier one stops working.
-    fn new_admin_key(&self, ctx: Ctx) -> Answer<'_, NewKey>;
+    /// Makes an admin key; every earlier one stops working. `sent` is the admin key that the request came with, `None` for
+    /// the socket: whoever sent one that is replaced meanwhile is refused.
+    fn new_admin_key<'a>(&'a self, ctx: Ctx, sent: Option<&'a str>) -> Answer<'a, NewKey>;
 
     /// Revokes a key; it stops working at once.
     fn revoke_key<'a>(&'a self, ctx: Ctx, key: &'a str) -> Answer<'a, KeyView>;

@@ -10,6 +10,7 @@ use secret::{KeyClass, Reveal as _, ServerKeyText};
 use storage::Revision;
 use zeroize::Zeroizing;
 
+use super::admin_key;
 use super::audit_trail::{about_call, by_server, event};
 use crate::core::{Core, Stepped, retrying};
 use crate::doors::{Ctx, KeyView, NewKey, Refusal};
@@ -101,7 +102,7 @@ async fn malformed<T>(core: &Core, ctx: Ctx, text: &str) -> Result<T, Refusal> {
     .await
 }
 
-async fn refuse<T>(
+pub(super) async fn refuse<T>(
     core: &Core,
     ctx: Ctx,
     key: Option<&str>,
@@ -133,7 +134,7 @@ pub(crate) async fn authenticate_admin(core: &Core, ctx: Ctx, text: &str) -> Res
     if row.value.server.is_some() || !hash_matches(core, &key, &row.value) {
         return refuse(core, ctx, Some(key.id()), CallerRefused::Unknown).await;
     }
-    if row.value.revoked.is_some() {
+    if row.value.revoked.is_some() || !admin_key::is_the_one(core, key.id()).await? {
         return refuse(core, ctx, Some(key.id()), CallerRefused::Revoked).await;
     }
     Ok(())
@@ -151,15 +152,20 @@ fn owner(server: Option<&ServerSlug>) -> &str {
     server.map_or("", ServerSlug::as_str)
 }
 
-/// Makes a key for a server (or, without one, an admin key) and shows it once.
-pub(crate) async fn new_key(
+/// Makes a key for a server and shows it once.
+pub(crate) async fn new_key(core: &Core, ctx: Ctx, slug: &ServerSlug) -> Result<NewKey, Refusal> {
+    core.registry.server(slug).ok_or(Refusal::NotFound)?;
+    let (key, row) = generate(core, ctx, Some(slug));
+    retrying(|| store_key(core, ctx, (slug, key.id()), &row)).await?;
+    Ok(shown(&key, &row))
+}
+
+/// A fresh key of a server (or, without one, of the operator), not stored yet.
+pub(super) fn generate(
     core: &Core,
     ctx: Ctx,
     server: Option<&ServerSlug>,
-) -> Result<NewKey, Refusal> {
-    if let Some(slug) = server {
-        core.registry.server(slug).ok_or(Refusal::NotFound)?;
-    }
+) -> (ServerKeyText, ServerKeyRow) {
     let class = if server.is_some() {
         KeyClass::Server
     } else {
@@ -173,29 +179,36 @@ pub(crate) async fn new_key(
         created: ctx.now,
         revoked: None,
     };
-    retrying(|| store_key(core, ctx, key.id(), &row)).await?;
-    Ok(NewKey {
-        view: view(key.id(), &row),
-        text: Zeroizing::new(key.reveal().to_owned()),
-    })
+    (key, row)
 }
 
-async fn store_key(core: &Core, ctx: Ctx, id: &str, row: &ServerKeyRow) -> Result<(), Stepped> {
-    let mut changes = Changes::default();
-    if let Some(slug) = &row.server {
-        // The server's row is written as it was: of two that count the live keys at once, one finds the row changed and
-        // counts again.
-        let at = rows::keys::server(slug);
-        let known = rows::load::<ServerRow>(&*core.store, &at).await?;
-        let (same, revision) = known.map_or((ServerRow::default(), Revision::NONE), |known| {
-            (known.value, known.revision)
-        });
-        let keys = keys_of(core, slug).await?;
-        if keys.iter().filter(|key| key.revoked.is_none()).count() >= LIVE_KEYS {
-            return Err(Refusal::KeyLimit.into());
-        }
-        changes.put(at, revision, &same);
+/// A key that was stored, as its owner is shown it this once.
+pub(super) fn shown(key: &ServerKeyText, row: &ServerKeyRow) -> NewKey {
+    NewKey {
+        view: view(key.id(), row),
+        text: Zeroizing::new(key.reveal().to_owned()),
     }
+}
+
+async fn store_key(
+    core: &Core,
+    ctx: Ctx,
+    (slug, id): (&ServerSlug, &str),
+    row: &ServerKeyRow,
+) -> Result<(), Stepped> {
+    // The server's row is written as it was: of two that count the live keys at once, one finds the row changed and
+    // counts again.
+    let at = rows::keys::server(slug);
+    let known = rows::load::<ServerRow>(&*core.store, &at).await?;
+    let (same, revision) = known.map_or((ServerRow::default(), Revision::NONE), |known| {
+        (known.value, known.revision)
+    });
+    let keys = keys_of(core, slug).await?;
+    if keys.iter().filter(|key| key.revoked.is_none()).count() >= LIVE_KEYS {
+        return Err(Refusal::KeyLimit.into());
+    }
+    let mut changes = Changes::default();
+    changes.put(at, revision, &same);
     changes.create(rows::keys::server_key(id), row);
     let about = AuditAbout {
         server: row.server.clone(),

@@ -43,11 +43,11 @@ impl AdminDoor for Vault {
     }
 
     fn new_key<'a>(&'a self, ctx: Ctx, server: &'a ServerSlug) -> Answer<'a, NewKey> {
-        Box::pin(credentials::new_key(&self.core, ctx, Some(server)))
+        Box::pin(credentials::new_key(&self.core, ctx, server))
     }
 
-    fn new_admin_key(&self, ctx: Ctx) -> Answer<'_, NewKey> {
-        Box::pin(admin_key::replace(&self.core, ctx))
+    fn new_admin_key<'a>(&'a self, ctx: Ctx, sent: Option<&'a str>) -> Answer<'a, NewKey> {
+        Box::pin(admin_key::replace(&self.core, ctx, sent))
     }
 
     fn revoke_key<'a>(&'a self, ctx: Ctx, key: &'a str) -> Answer<'a, KeyView> {

@@ -9,9 +9,11 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::Admin;
+use crate::authn::bearer;
 use crate::headers::IDEMPOTENCY_KEY;
 use crate::listener::{Asked, answer, answer_bytes};
 use crate::problem::{Kind, Problem};
+use crate::settings::AdminAuth;
 
 #[derive(Serialize)]
 struct Servers<'a> {
@@ -74,8 +76,12 @@ pub(crate) async fn new_admin_key(
 ) -> Result<HttpResponse, Problem> {
     let ctx = asked.ctx;
     refuse_idempotency_key(&asked)?;
+    let sent = match admin.settings.auth() {
+        AdminAuth::Key => Some(bearer(asked.request)),
+        AdminAuth::PeerChecked => None,
+    };
     asked.no_body().await?;
-    let fresh = admin.door.new_admin_key(ctx).await?;
+    let fresh = admin.door.new_admin_key(ctx, sent).await?;
     shown_once(&fresh)
 }
 

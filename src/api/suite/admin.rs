@@ -92,7 +92,7 @@ impl AdminDoor for Operator {
         self.note(format!("new_key {server}"), answer)
     }
 
-    fn new_admin_key(&self, _: Ctx) -> Answer<'_, NewKey> {
+    fn new_admin_key<'a>(&'a self, _: Ctx, _: Option<&'a str>) -> Answer<'a, NewKey> {
         let text = Zeroizing::new("shown once".into());
         let view = key_view();
         self.note("new_admin_key".into(), Ok(NewKey { view, text }))

@@ -1,5 +1,6 @@
 //! Faults that a review found, each with the test that would have found it first.
 
+mod admin_keys;
 mod answers;
 mod checks;
 mod clock_back;
