@@ -1,5 +1,6 @@
 //! The foundation: seal, store and keys of one installation, made once by `init` and opened at every start.
 
+mod marks;
 mod unfinished;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use storage::{MemoryStore, OpenError, Settings, SledStore, Store, StoreError};
 
 use crate::clock::NotBefore;
 use crate::config::Config;
+pub use marks::Marks;
 use unfinished::{Stale, Unfinished};
 
 /// What the store's format is called. A binary that finds another one refuses to open it.
@@ -176,15 +178,24 @@ impl Foundation {
         Ok(opened)
     }
 
-    /// Opens an installation whose store or clock has gone back, and takes both as they are from now on. A human must have
-    /// been asked.
+    /// Opens an installation whose store or clock has gone back, and takes it as it is from now on: the store where that is
+    /// what [`Foundation::open`] says, otherwise the clock. A human must have been asked about that one.
     ///
     /// # Errors
-    /// [`FoundationError`], for everything else that is wrong.
+    /// [`FoundationError`], for everything else that is wrong; `ClockBehind` after the store was taken.
     pub async fn accept_rollback(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
         let seal = KeyFileSeal::open(&config.seal.key_file)?;
-        let store = SledStore::accept_rollback(&store_dir(config), FORMAT, Settings::default())?;
-        actors::set_back(&store, hands.clock.now()).await?;
+        let (dir, settings) = (store_dir(config), Settings::default());
+        let store = match SledStore::open(&dir, FORMAT, settings) {
+            Err(OpenError::RolledBack { .. } | OpenError::SidecarLost { .. }) => {
+                SledStore::accept_rollback(&dir, FORMAT, settings)?
+            }
+            opened => {
+                let store = opened?;
+                actors::set_back(&store, hands.clock.now()).await?;
+                store
+            }
+        };
         Self::opened(config, hands, &seal, store).await
     }
 

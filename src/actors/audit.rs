@@ -149,12 +149,16 @@ impl From<AuditError> for Refusal {
 ///
 /// # Errors
 /// [`AuditError`].
-pub fn record_alone(dir: &Path, clock: &dyn Clock, action: AuditAction) -> Result<(), AuditError> {
+pub fn record_alone(
+    dir: &Path,
+    clock: &dyn Clock,
+    (action, outcome): (AuditAction, &'static str),
+) -> Result<(), AuditError> {
     let file = AuditFile::open(dir)?;
     let event = AuditEvent {
         class: AuditClass::Admin,
         action,
-        outcome: "ok",
+        outcome,
         principal: Principal::Operator,
         about: AuditAbout::default(),
     };

@@ -30,5 +30,5 @@ mod vault;
 pub use audit::{AuditError, record_alone};
 pub use flows::budgets::LONGEST_FLOW;
 pub use setup::{SetupError, create_keys, open_keys, pin_issuers};
-pub use time_mark::{seen_until, set_back};
+pub use time_mark::{TIME_MARK, seen_in, seen_until, set_back};
 pub use vault::{Parts, Vault};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::Timestamp;
 use serde::{Deserialize, Serialize};
-use storage::{Revision, Store, StoreError};
+use storage::{Revision, Store, StoreError, Table};
 
 use crate::rows::{self, Changes, Row, RowKey};
 
@@ -27,8 +27,19 @@ impl Row for TimeRow {
 /// How far the mark may lag behind while the process runs.
 pub(crate) const COARSE: Duration = Duration::from_secs(60);
 
+const NAME: &str = "time";
+
+/// Where the mark stands, for whoever looks at a store without opening it.
+pub const TIME_MARK: (Table, &[u8]) = (Table::Meta, NAME.as_bytes());
+
+/// The moment in a body that was read there.
+pub fn seen_in(body: &[u8]) -> Option<Timestamp> {
+    let row: TimeRow = serde_json::from_slice(body).ok()?;
+    Some(row.seen)
+}
+
 fn at() -> RowKey {
-    rows::keys::meta("time")
+    rows::keys::meta(NAME)
 }
 
 /// The latest moment that was noted.

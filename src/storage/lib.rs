@@ -18,4 +18,4 @@ pub use engine::{
     StoreError, Table, WRITES_MAX, Write,
 };
 pub use memory::MemoryStore;
-pub use sled::{HeldStore, OpenError, Settings, SledStore};
+pub use sled::{HeldStore, Looked, OpenError, Settings, SledStore};

@@ -10,6 +10,7 @@ mod committer;
 mod error;
 mod hold;
 mod layout;
+mod look;
 mod mark;
 mod open;
 mod raw;
@@ -45,6 +46,7 @@ use crate::{
 
 pub use error::{OpenError, Settings};
 pub use hold::HeldStore;
+pub use look::Looked;
 
 /// Most bytes of rows waiting in the commit queue, whatever their number.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;

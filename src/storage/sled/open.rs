@@ -264,7 +264,7 @@ fn make_folder(dir: &Path) -> Result<(), OpenError> {
 }
 
 /// sled would make a new store where there is none.
-fn must_exist(dir: &Path) -> Result<(), OpenError> {
+pub(super) fn must_exist(dir: &Path) -> Result<(), OpenError> {
     let data = dir.join("db");
     match fs::metadata(&data) {
         Ok(facts) if facts.is_file() => Ok(()),

@@ -3,7 +3,7 @@
 use crate::configuration::Parts;
 use crate::program::{Place, free_port};
 
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new("client-secret-of-the-command-test");
     let parts = Parts {
         host: "localhost",
@@ -25,7 +25,7 @@ fn word<'t>(said: &'t str, start: &str) -> &'t str {
         .unwrap_or_else(|| panic!("no {start} in {said}"))
 }
 
-fn audited(place: &Place, action: &str) -> usize {
+pub(crate) fn audited(place: &Place, action: &str) -> usize {
     let text = std::fs::read_to_string(place.path("data/audit/audit.jsonl")).unwrap();
     text.matches(&format!("\"action\":\"{action}\"")).count()
 }

@@ -7,7 +7,7 @@ mod aloud;
 mod architecture;
 mod broken;
 #[cfg(feature = "test-hooks")]
-mod commands;
+pub(crate) mod commands;
 mod configuration;
 mod crossing;
 mod ensure;

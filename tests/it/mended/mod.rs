@@ -20,6 +20,7 @@ mod races;
 mod refreshed;
 mod refusals;
 mod revocation;
+mod rollback;
 mod splices;
 mod subjects;
 mod waits;
