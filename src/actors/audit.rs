@@ -8,6 +8,7 @@
 //! nobody must be able to fill the disk with it, and nobody can hide an attack behind it.
 
 mod crowd;
+mod error;
 mod file;
 mod findings;
 mod kept;
@@ -17,7 +18,7 @@ mod tail;
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::{AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal};
+use domain::{AuditAbout, AuditAction, AuditClass, AuditEvent, Clock, Principal, Timestamp};
 use storage::Store;
 use tokio::sync::OnceCell;
 
@@ -25,7 +26,7 @@ use crate::doors::{Ctx, Refusal};
 use crate::supervise::Stage;
 
 use crowd::{Crowd, Kind};
-pub use file::AuditError;
+pub use error::AuditError;
 use file::AuditFile;
 use sync::SyncHandle;
 
@@ -87,25 +88,40 @@ impl AuditLog {
         self.compare().await?;
         let now = self.clock.now();
         if let Some(count) = self.crowd.counted(now) {
-            self.file.append(&stands_for(count), now)?;
+            self.append(&stands_for(count), now).await?;
         }
         if let Some(kind) = Kind::of(event)
             && !self.crowd.admits(kind, now)
         {
             return Ok(());
         }
-        self.file.append(event, now)?;
+        self.append(event, now).await?;
         if event.class.survives_power_cut() {
             self.sync.wait().await?;
         }
         Ok(())
     }
 
+    /// Appends an entry. Before the first one of a new file the store learns of the last one before it: otherwise a start
+    /// after a crash would miss the entries that were moved away with the old file.
+    async fn append(&self, event: &AuditEvent, now: Timestamp) -> Result<(), AuditError> {
+        self.file.look()?;
+        if let Some(left) = self.file.left() {
+            match kept::keep(&*self.store, left.clone()).await {
+                Ok(()) => self.file.forget_left(&left),
+                Err(error) => {
+                    tracing::warn!(%error, "the store does not know yet that the audit log goes on in a new file");
+                }
+            }
+        }
+        self.file.append(event, now)
+    }
+
     /// Before the first entry: compares the file with what the store knows of it.
     async fn compare(&self) -> Result<(), AuditError> {
         let compared = self.compared.get_or_try_init(|| async {
             match kept::load(&*self.store).await? {
-                Some(known) => self.file.compare(&known, self.clock.now()),
+                Some(known) => self.file.compare(&known),
                 None => Ok(()),
             }
         });
@@ -119,6 +135,8 @@ impl AuditLog {
     /// [`AuditError`]; the entry before is known then, which only means that less is noticed.
     pub(crate) async fn keep_last(&self) -> Result<(), AuditError> {
         self.compare().await?;
+        // What was found would not be found again.
+        self.file.tell(self.clock.now())?;
         let last = self.file.last();
         // A power cut may take what is not on the disk, and that must not look as if somebody had removed it.
         self.sync.wait().await?;

@@ -1,8 +1,9 @@
 //! Entries that anybody can cause are written up to a number each minute, and counted beyond it.
 //!
-//! Each kind of them has a number of its own, so that a flood of one kind hides no entry of another. What says more than
-//! that somebody unknown knocked (a flow that was poisoned, a wrong person, a key that we made) is never counted: whoever
-//! could flood the log could otherwise silence the very lines that tell of an attack.
+//! Each kind of them has a number of its own, so that a flood of one kind hides no entry of another: whoever could flood
+//! the log could otherwise silence the very lines that tell of an attack. Refusals of a key that we made are of one kind for
+//! each key, as whoever holds a revoked one, or knows the public id of any, can repeat them without end. What ends the flow
+//! it tells of (it was poisoned, a wrong person came) is never counted.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -23,30 +24,34 @@ struct Minute {
     counted: u64,
 }
 
-/// What is counted together: the same thing, with the same outcome, on the same link. Links are made by servers only, so
-/// nobody can make kinds without end.
+/// What is counted together: the same thing, with the same outcome, on the same link or with the same key of ours. Links
+/// and keys are made by servers and operators only, so nobody can make kinds without end, and a minute forgets them.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     action: AuditAction,
     outcome: &'static str,
     elicitation: Option<ElicitationId>,
+    key: Option<Box<str>>,
 }
 
 impl Kind {
     /// The kind of an entry that anybody can cause; `None` for one that is written in any case.
     pub(super) fn of(event: &AuditEvent) -> Option<Self> {
         let of_nobody = event.class == AuditClass::Browser && event.principal == Principal::Nobody;
-        let grave = match event.action {
-            AuditAction::FlowPoisoned | AuditAction::IdentityMismatch => true,
-            AuditAction::CallerRefused => !CallerRefused::ANYBODYS
+        let grave = matches!(
+            event.action,
+            AuditAction::FlowPoisoned | AuditAction::IdentityMismatch
+        );
+        // Ids of keys that we never made are as many as somebody likes.
+        let made_by_us = event.action == AuditAction::CallerRefused
+            && !CallerRefused::ANYBODYS
                 .iter()
-                .any(|reason| reason.as_str() == event.outcome),
-            _ => false,
-        };
-        (of_nobody && !grave).then_some(Self {
+                .any(|reason| reason.as_str() == event.outcome);
+        (of_nobody && !grave).then(|| Self {
             action: event.action,
             outcome: event.outcome,
             elicitation: event.about.elicitation,
+            key: event.about.key.clone().filter(|_| made_by_us),
         })
     }
 }
@@ -66,7 +71,7 @@ impl Crowd {
         if minute.is_over(now) {
             // What was counted and not yet asked for goes on into the next minute.
             minute.since = Some(now);
-            minute.written.clear();
+            minute.written = HashMap::new(); // with its memory
         }
         let written = minute.written.entry(kind).or_default();
         if *written < MOST {

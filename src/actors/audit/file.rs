@@ -1,8 +1,10 @@
 //! The file of the audit log: one JSON object a line, sequence numbers without gaps, and a chain of SHA-256 hashes.
 //!
 //! Whoever moves the file away (to rotate it) or changes it is noticed at the next entry: the chain never goes back. In a
-//! new file the first line follows the last one of the file before.
+//! new file the first line follows the last one of the file before. Nothing is erased but a line of our own that went to
+//! the disk in part: what another wrote is evidence.
 
+use std::cmp::Ordering;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -13,44 +15,9 @@ use domain::{AuditEvent, Timestamp};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
+use super::error::AuditError;
 use super::findings::{self, Finding};
 use super::tail::{self, Known, Way};
-
-/// The audit log cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum AuditError {
-    /// The folder or file cannot be opened.
-    #[error(
-        "the audit log cannot be opened; check that its folder exists, belongs to this user and has room"
-    )]
-    Open(#[source] io::Error),
-    /// Something else stands in the file's place.
-    #[error("{} is not a regular file; move it away, the audit log is made anew", .path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The last line is not one of ours.
-    #[error(
-        "the end of the audit log is not one that Strongroom wrote; move the file away and keep it: the log goes on in a \
-         new file, with the number that follows"
-    )]
-    Foreign,
-    /// A line could not be written.
-    #[error("an audit entry cannot be written to {}; make room and check its folder", .path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A line was written and the disk does not confirm it.
-    #[error("an audit entry was written, but is not on the disk; check the disk and restart")]
-    Sync,
-    /// What the store knows of the log cannot be read.
-    #[error("what the store knows of the audit log cannot be read")]
-    Store(#[from] storage::StoreError),
-}
 
 /// The open file and the head of its chain.
 pub(crate) struct AuditFile {
@@ -68,6 +35,12 @@ struct Head {
     next: u64,
     previous: String,
     state: State,
+    /// The line that could not be written. A part of it may stand behind `end`; anything else there is not ours.
+    unwritten: Vec<u8>,
+    /// What was found and has no entry yet. It waits here while entries cannot be written.
+    untold: Vec<Finding>,
+    /// The last entry of a file that was left for another one, until the store knows of it.
+    left: Option<Known>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,6 +85,9 @@ impl AuditFile {
                 next,
                 previous,
                 state: State::Good,
+                unwritten: Vec::new(),
+                untold: Vec::new(),
+                left: None,
             }),
         })
     }
@@ -127,17 +103,17 @@ impl AuditFile {
         self.put(&mut head, event, now)
     }
 
-    /// Looks what became of the file since the last entry, and takes up writing again after a failure.
+    /// Looks what became of the file since the last entry, before the next one is written.
+    pub(super) fn look(&self) -> Result<(), AuditError> {
+        self.look_at(&mut self.head())
+    }
+
+    /// Looks, tells what was found, and takes up writing again after a failure.
     fn get_ready(&self, head: &mut Head, now: Timestamp) -> Result<(), AuditError> {
-        if head.state == State::Broken {
-            return Err(AuditError::Sync);
-        }
-        let finding = match self.look(head) {
-            Ok(finding) => finding,
-            Err(error) => return Err(self.failed(head, error)),
-        };
-        if let Some(finding) = finding {
-            self.tell(head, &finding, now)?;
+        self.look_at(head)?;
+        while let Some(event) = head.untold.first().map(Finding::event) {
+            self.put(head, &event, now)?;
+            head.untold.remove(0);
         }
         if head.state == State::Failing {
             self.put(head, &findings::resumed(), now)?;
@@ -147,7 +123,15 @@ impl AuditFile {
         Ok(())
     }
 
-    fn look(&self, head: &mut Head) -> Result<Option<Finding>, AuditError> {
+    fn look_at(&self, head: &mut Head) -> Result<(), AuditError> {
+        if head.state == State::Broken {
+            return Err(AuditError::Sync);
+        }
+        self.find(head).map_err(|error| self.failed(head, error))
+    }
+
+    fn find(&self, head: &mut Head) -> Result<(), AuditError> {
+        head.cut_unwritten().map_err(AuditError::Open)?;
         let facts = match std::fs::metadata(&self.path) {
             Ok(facts) => facts,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return self.reopen(head),
@@ -156,33 +140,51 @@ impl AuditFile {
         if (facts.dev(), facts.ino()) != head.id {
             return self.reopen(head);
         }
-        if facts.len() == head.end {
-            return Ok(None);
-        }
-        if head.state == State::Failing && facts.len() > head.end {
-            head.file.set_len(head.end).map_err(AuditError::Open)?; // our own half line
-            return Ok(None);
-        }
         // Cut, or written to by somebody else. The chain goes on; whoever checks it sees the break.
-        let finding = if facts.len() < head.end {
-            Finding::missing(None)
-        } else {
-            Finding::altered()
-        };
-        tail::last_entry(&head.file, &self.dir)?;
+        match facts.len().cmp(&head.end) {
+            Ordering::Equal => return Ok(()),
+            Ordering::Less => self.note(head, Finding::missing(None)),
+            Ordering::Greater => self.note(head, Finding::altered()),
+        }
+        match tail::last_entry(&head.file, &self.dir) {
+            Ok(_) => {}
+            Err(AuditError::Foreign) => return self.reopen(head),
+            Err(error) => return Err(error),
+        }
         head.end = head.file.metadata().map_err(AuditError::Open)?.len();
-        Ok(Some(finding))
+        Ok(())
     }
 
-    /// The file was moved away: goes on in the one that stands in its place now, or in a new one.
-    fn reopen(&self, head: &mut Head) -> Result<Option<Finding>, AuditError> {
+    /// The file was moved away, or nothing can follow its end: goes on in the one that stands in its place now, or in a
+    /// new one.
+    fn reopen(&self, head: &mut Head) -> Result<(), AuditError> {
         // What was promised to survive a power cut lies in the old file.
-        head.file.sync_data().map_err(AuditError::Open)?;
-        let (file, facts, last) = open_file(&self.dir, &self.path)?;
+        self.confirm(head.file.sync_data(), head)
+            .map_err(|_| AuditError::Sync)?;
+        let (file, facts, last) = match open_file(&self.dir, &self.path) {
+            Err(AuditError::Foreign) => {
+                self.note(head, Finding::altered());
+                tail::set_aside(&self.dir, &self.path).map_err(AuditError::Open)?;
+                open_file(&self.dir, &self.path)?
+            }
+            other => other?,
+        };
         (head.file, head.id, head.end) = (file, (facts.dev(), facts.ino()), facts.len());
+        head.unwritten.clear();
+        head.left = Some(head.last());
         tracing::info!(path = %self.path.display(), seq = head.next, "the audit log goes on in a new file");
-        let follows = last.is_none_or(|last| last == head.last());
-        Ok((!follows).then(Finding::altered))
+        if last.is_some_and(|last| last != head.last()) {
+            self.note(head, Finding::altered());
+        }
+        Ok(())
+    }
+
+    /// Notes what was found, once until it has its entry.
+    fn note(&self, head: &mut Head, finding: Finding) {
+        if !head.untold.contains(&finding) {
+            finding.log(&self.path);
+            head.untold.push(finding);
+        }
     }
 
     fn put(&self, head: &mut Head, event: &AuditEvent, now: Timestamp) -> Result<(), AuditError> {
@@ -192,34 +194,27 @@ impl AuditFile {
             event,
             prev: &head.previous,
         };
-        let written = serde_json::to_vec(&line)
-            .map_err(io::Error::other)
-            .and_then(|mut bytes| {
-                let chained = hash(&bytes);
-                bytes.push(b'\n');
-                (&*head.file).write_all(&bytes)?;
-                Ok((bytes.len() as u64, chained))
-            });
-        match written {
-            Ok((length, chained)) => {
-                head.end = head.end.saturating_add(length);
-                head.next = head.next.saturating_add(1);
-                head.previous = chained;
-                Ok(())
+        let path = || self.path.clone();
+        let mut bytes = serde_json::to_vec(&line).map_err(|error| {
+            let (path, source) = (path(), io::Error::other(error));
+            self.failed(head, AuditError::Write { path, source })
+        })?;
+        let chained = hash(&bytes);
+        bytes.push(b'\n');
+        if let Err(source) = (&*head.file).write_all(&bytes) {
+            head.unwritten = bytes;
+            // What cannot be cut off now is cut off before the next entry.
+            if let Err(error) = head.cut_unwritten() {
+                tracing::warn!(%error, "half an audit entry cannot be cut off yet");
             }
-            Err(source) => {
-                // Half a line may be there. What cannot be cut off now is cut off before the next entry.
-                let grown = head
-                    .file
-                    .metadata()
-                    .is_ok_and(|facts| facts.len() > head.end);
-                if grown && let Err(error) = head.file.set_len(head.end) {
-                    tracing::warn!(%error, "half an audit entry cannot be cut off yet");
-                }
-                let path = self.path.clone();
-                Err(self.failed(head, AuditError::Write { path, source }))
-            }
+            let path = path();
+            return Err(self.failed(head, AuditError::Write { path, source }));
         }
+        head.unwritten.clear();
+        head.end = head.end.saturating_add(bytes.len() as u64);
+        head.next = head.next.saturating_add(1);
+        head.previous = chained;
+        Ok(())
     }
 
     /// Notes that entries cannot be written, and says so once.
@@ -237,14 +232,9 @@ impl AuditFile {
         error
     }
 
-    fn tell(&self, head: &mut Head, finding: &Finding, now: Timestamp) -> Result<(), AuditError> {
-        finding.log(&self.path);
-        self.put(head, &finding.event(), now)
-    }
-
     /// Compares the log with the last entry that the store knows of, and goes on behind whichever is later. What is
-    /// missing or different becomes an entry.
-    pub(super) fn compare(&self, known: &Known, now: Timestamp) -> Result<(), AuditError> {
+    /// missing or different becomes an entry before the next one.
+    pub(super) fn compare(&self, known: &Known) -> Result<(), AuditError> {
         let mut head = self.head();
         let last = head.last();
         let finding = if last.seq < known.seq {
@@ -264,7 +254,28 @@ impl AuditFile {
                 Way::Gap => Some(Finding::missing(None)),
             }
         };
-        finding.map_or(Ok(()), |finding| self.tell(&mut head, &finding, now))
+        if let Some(finding) = finding {
+            self.note(&mut head, finding);
+        }
+        Ok(())
+    }
+
+    /// The last entry of the file before, while the store need not know of it.
+    pub(super) fn left(&self) -> Option<Known> {
+        self.head().left.clone()
+    }
+
+    /// The store knows of `left`, or of a later one.
+    pub(super) fn forget_left(&self, left: &Known) {
+        let mut head = self.head();
+        if head.left.as_ref() == Some(left) {
+            head.left = None;
+        }
+    }
+
+    /// Tells what was found and has no entry yet.
+    pub(super) fn tell(&self, now: Timestamp) -> Result<(), AuditError> {
+        self.get_ready(&mut self.head(), now)
     }
 
     /// The last entry.
@@ -275,9 +286,14 @@ impl AuditFile {
     /// Waits for the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         let file = Arc::clone(&self.head().file);
-        let synced = file.sync_data();
+        let synced = file.sync_data(); // without the lock: entries are written meanwhile
+        self.confirm(synced, &mut self.head())
+    }
+
+    /// A failed sync is final: the system tells of it once, and the next one succeeds although entries are lost.
+    fn confirm(&self, synced: io::Result<()>, head: &mut Head) -> io::Result<()> {
         if let Err(error) = &synced {
-            self.head().state = State::Broken;
+            head.state = State::Broken;
             tracing::error!(path = %self.path.display(), %error, "the disk does not confirm the audit log; check it and restart");
         }
         synced
@@ -291,6 +307,26 @@ impl AuditFile {
 }
 
 impl Head {
+    /// Cuts off what stands behind the last entry if it is a part of the line that could not be written.
+    fn cut_unwritten(&mut self) -> io::Result<()> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        let length = self.file.metadata()?.len();
+        let half = length.saturating_sub(self.end);
+        if half == 0 || half > self.unwritten.len() as u64 {
+            return Ok(());
+        }
+        if self
+            .unwritten
+            .starts_with(&tail::read(&self.file, self.end, length)?)
+        {
+            self.file.set_len(self.end)?;
+            self.unwritten.clear();
+        }
+        Ok(())
+    }
+
     fn last(&self) -> Known {
         Known {
             seq: self.next.saturating_sub(1),

@@ -8,6 +8,7 @@ use domain::{AuditAbout, AuditAction, AuditClass, AuditEvent, Principal};
 ///
 /// The vault goes on: a log that somebody cut must not be a way to stop it, and the break stays in the chain for whoever
 /// checks it.
+#[derive(PartialEq, Eq)]
 pub(super) struct Finding {
     outcome: &'static str,
     count: Option<u64>,

@@ -7,7 +7,7 @@ use storage::{Revision, Store, StoreError};
 use super::tail::Known;
 use crate::rows::{self, Changes, Row, RowKey};
 
-#[derive(Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Serialize, Deserialize)]
 struct HeadRow {
     seq: u64,
     hash: String,
@@ -33,23 +33,27 @@ pub(super) async fn load(store: &dyn Store) -> Result<Option<Known>, StoreError>
     }))
 }
 
-/// Keeps an entry, which must be on the disk.
+/// Keeps an entry, which must be on the disk. One that is later stays.
 pub(super) async fn keep(store: &dyn Store, last: Known) -> Result<(), StoreError> {
-    let kept = rows::load::<HeadRow>(store, &place()).await?;
     let row = HeadRow {
         seq: last.seq,
         hash: last.hash,
     };
-    let revision = match kept {
-        Some(kept) if kept.value == row => return Ok(()),
-        Some(kept) => kept.revision,
-        None => Revision::NONE,
-    };
-    let mut changes = Changes::default();
-    changes.put(place(), revision, &row);
-    match changes.commit(store).await {
-        // Somebody else keeps an entry at this moment, which is as good.
-        Err(StoreError::Conflict { .. }) => Ok(()),
-        other => other,
+    for _ in 0..TRIES {
+        let revision = match rows::load::<HeadRow>(store, &place()).await? {
+            Some(kept) if kept.value.seq >= row.seq => return Ok(()),
+            Some(kept) => kept.revision,
+            None => Revision::NONE,
+        };
+        let mut changes = Changes::default();
+        changes.put(place(), revision, &row);
+        match changes.commit(store).await {
+            // Somebody else kept an entry at this moment, which may be an earlier one.
+            Err(StoreError::Conflict { .. }) => {}
+            other => return other,
+        }
     }
+    Ok(()) // very many keep entries at this moment, and the next look comes
 }
+
+const TRIES: usize = 8;

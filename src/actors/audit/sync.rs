@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix::{Actor, Addr, AsyncContext as _, Context, Handler, Message, ResponseFuture};
 use tokio::sync::oneshot;
 
-use super::file::{AuditError, AuditFile};
+use super::error::AuditError;
+use super::file::AuditFile;
 use crate::supervise::{Slot, Stage};
 
 /// Gathers syncs. Owns the list of those who wait; if it dies, they are refused and nothing is lost.

@@ -3,11 +3,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::file::{AuditError, hash};
+use super::error::AuditError;
+use super::file::hash;
 
 /// An entry by its number, and the hash of its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,16 +76,52 @@ fn cut(file: &File, dir: &Path, (end, torn): (u64, &[u8])) -> io::Result<()> {
     if torn.is_empty() {
         return Ok(());
     }
-    let mut kept = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(dir.join(format!("audit.torn-{end}")))?;
-    kept.write_all(torn)?;
-    kept.sync_all()?;
+    keep_beside(dir, end, torn)?;
     file.set_len(end - torn.len() as u64)?;
     file.sync_all()
+}
+
+fn keep_beside(dir: &Path, end: u64, torn: &[u8]) -> io::Result<()> {
+    for path in names(dir, &format!("audit.torn-{end}")) {
+        let opened = OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path);
+        match opened {
+            Ok(mut kept) => {
+                kept.write_all(torn)?;
+                return kept.sync_all();
+            }
+            // Kept before, by one that could not cut it off afterwards.
+            Err(_) if std::fs::read(&path).is_ok_and(|kept| kept == torn) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+/// Moves a log away whose end another wrote, with everything in it, and never onto something that was kept before.
+pub(super) fn set_aside(dir: &Path, path: &Path) -> io::Result<()> {
+    let end = std::fs::metadata(path)?.len();
+    for aside in names(dir, &format!("audit.altered-{end}")) {
+        if std::fs::symlink_metadata(&aside)
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        {
+            std::fs::rename(path, &aside)?;
+            tracing::error!(kept = %aside.display(), "the audit log as it was found is set aside; keep it");
+            return Ok(());
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+/// The name, and others like it for when it is taken.
+fn names(dir: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
+    let (first, dir, name) = (dir.join(name), dir.to_owned(), name.to_owned());
+    let more = (2..=NAMES).map(move |n| dir.join(format!("{name}.{n}")));
+    std::iter::once(first).chain(more)
 }
 
 /// How a file stands to an entry that is known.
@@ -166,7 +203,7 @@ impl<'a> Backwards<'a> {
     }
 }
 
-fn read(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let length = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, from)?;
@@ -176,3 +213,5 @@ fn read(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
 /// No line of ours is longer.
 const LINE_MAX: u64 = 64 * 1024;
 const PIECE: u64 = 64 * 1024;
+/// Files that are kept for ends of one length.
+const NAMES: u32 = 1000;
