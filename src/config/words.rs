@@ -125,21 +125,32 @@ pub(super) fn scopes(section: &Section<'_>, key: &str) -> Option<ScopeSet> {
 pub(super) fn hosts<'a>(section: &Section<'a>, key: &str) -> Option<Vec<&'a str>> {
     let hosts = section.texts(key)?;
     for (index, host) in hosts.iter().enumerate() {
+        let number = index + 1;
         if !is_host_and_port(host) {
-            let number = index + 1;
             section.fault(
                 key,
                 &format!("entry {number} is not a host name in lower case"),
+            );
+        } else if host.ends_with(":443") {
+            // Addresses are compared as a URL has them, and there the usual port is never written.
+            section.fault(
+                key,
+                &format!("entry {number} names port 443, which is the usual one; leave `:443` out"),
             );
         }
     }
     Some(hosts)
 }
 
-/// A host name or an IPv4 address, with a port if it is not the usual one.
+/// A host name or an IPv4 address, with a port if it is not the usual one, written as addresses have it.
 fn is_host_and_port(text: &str) -> bool {
     match text.split_once(':') {
-        Some((host, port)) => is_host_name(host) && port.parse::<u16>().is_ok_and(|port| port != 0),
+        Some((host, port)) => {
+            is_host_name(host)
+                && port
+                    .parse::<u16>()
+                    .is_ok_and(|number| number != 0 && number.to_string() == port)
+        }
         None => is_host_name(text),
     }
 }

@@ -8,7 +8,8 @@ use url::Url;
 
 use crate::IssuerUrl;
 
-/// Hosts that the operator declared besides an issuer's own: `host`, or `host:port` for an unusual port.
+/// Hosts that the operator declared besides an issuer's own: `host`, or `host:port` for an unusual port (the
+/// configuration refuses the usual one, which no address shows).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct EndpointHosts(Vec<Box<str>>);
 

@@ -123,6 +123,24 @@ account = { url = "https://git.corp.example/api/v4/user" }
 }
 
 #[test]
+fn a_host_with_a_port_that_no_address_would_show_is_refused() {
+    let with = |host: &str| {
+        let declared = format!(
+            "url = \"https://login.example.com\"\nendpoint_hosts = [\"keys.example.com\", \"{host}\"]"
+        );
+        serve(&BASE.replace("url = \"https://login.example.com\"", &declared))
+    };
+    assert!(with("keys.example.com:8443").is_ok());
+    let faults = with("tokens.example.com:443").unwrap_err().to_string();
+    let fault = "entry 2 names port 443, which is the usual one; leave `:443` out";
+    assert!(faults.contains(fault), "{faults}");
+    for host in ["tokens.example.com:0443", "tokens.example.com:+443"] {
+        let faults = with(host).unwrap_err().to_string();
+        assert!(faults.contains("entry 2 is not a host name"), "{faults}");
+    }
+}
+
+#[test]
 fn half_a_move_is_refused() {
     let half = "token_url = \"https://git.corp.example/t\"\n";
     let faults = serve(&format!("{BASE}{half}")).unwrap_err().to_string();
