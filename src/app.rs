@@ -1,6 +1,7 @@
 //! A running Strongroom: rooms built from the bottom up, three listeners, and a stop in the opposite order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::Arbiter;
 use actors::{AuditError, LONGEST_FLOW, Parts, Vault};
@@ -191,6 +192,12 @@ impl Drop for IoRuntime {
     }
 }
 
+/// Longest stop in good order: requests, flows, and 20 seconds for the store and its checksum. Whoever supervises the process
+/// must not end it before (`config/strongroom.service`).
+pub const LONGEST_STOP: Duration = api::DRAIN
+    .saturating_add(LONGEST_FLOW)
+    .saturating_add(Duration::from_secs(20));
+
 impl App {
     /// Starts everything over an opened installation.
     ///
@@ -246,5 +253,20 @@ impl App {
             arbiter.stop();
         }
         std::fs::remove_file(&self.addresses.admin_socket).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_service_file_leaves_a_stop_its_time() {
+        let unit = include_str!("../config/strongroom.service");
+        let limit = unit
+            .lines()
+            .find_map(|line| line.strip_prefix("TimeoutStopSec="))
+            .unwrap();
+        assert!(limit.parse::<u64>().unwrap() >= LONGEST_STOP.as_secs());
     }
 }

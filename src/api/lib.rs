@@ -28,6 +28,6 @@ mod v1;
 
 pub use admin::admin_app;
 pub use crowd::Caps;
-pub use serve::{serve_tcp, serve_unix};
+pub use serve::{DRAIN, serve_tcp, serve_unix};
 pub use settings::{AdminAuth, AdminSettings, ApiSettings};
 pub use v1::server_app;

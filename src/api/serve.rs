@@ -19,8 +19,8 @@ use crate::limits::{HEAD_TIME, IDLE};
 
 /// How long a connection may linger after an answer that ends it: whoever goes on sending does not keep it.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long running requests have when the process stops, seconds.
-const SHUTDOWN_S: u64 = 15;
+/// How long running requests have when the process stops.
+pub const DRAIN: Duration = Duration::from_secs(15);
 /// Connections at the admin socket: one operator, a few commands.
 const ADMIN_CONNECTIONS: usize = 64;
 
@@ -38,7 +38,7 @@ macro_rules! tuned {
             .client_disconnect_timeout(LINGER)
             .keep_alive(IDLE)
             .max_connections($connections)
-            .shutdown_timeout(SHUTDOWN_S)
+            .shutdown_timeout(DRAIN.as_secs())
             .disable_signals()
     }};
 }

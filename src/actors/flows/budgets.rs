@@ -8,8 +8,10 @@ use crate::desk::PATIENCE;
 
 /// Reads, seals and commits of one flow, with room for a slow disk.
 const OWN_WORK: Duration = Duration::from_secs(3);
-/// A revocation that ends a flow.
-const REVOCATION: Duration = DISCOVERY.saturating_add(SHORT_CALL);
+/// A revocation that ends a flow: leave to make it, where to make it, the call.
+const REVOCATION: Duration = PATIENCE
+    .saturating_add(DISCOVERY)
+    .saturating_add(SHORT_CALL);
 
 /// How often it is tried to keep refreshed tokens.
 pub(crate) const KEEP_TRIES: u32 = 60;
@@ -25,7 +27,8 @@ pub(crate) const LEASE: Duration = TOKEN_CALL.saturating_add(KEEP).saturating_ad
 /// How long a caller waits for a refresh; the refresh goes on without it.
 pub(crate) const OBTAIN: Duration = TOKEN_CALL.saturating_add(PATIENCE);
 
-/// A code exchange, from the spent `state` to pending tokens; one that takes longer was interrupted.
+/// A code exchange, from the spent `state` to pending tokens or to a failure that is written; one that takes longer was
+/// interrupted. What cannot be kept is revoked after that.
 pub(crate) const EXCHANGE: Duration = DISCOVERY
     .saturating_add(TOKEN_CALL)
     .saturating_add(SHORT_CALL)
@@ -47,6 +50,13 @@ pub const LONGEST_FLOW: Duration = if WHOLE_REFRESH.as_millis() > WHOLE_EXCHANGE
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_revocation_waits_for_leave_then_for_metadata_and_then_for_its_answer() {
+        assert_eq!(REVOCATION, Duration::from_secs(25));
+        assert_eq!(EXCHANGE, Duration::from_secs(53));
+        assert_eq!(LONGEST_FLOW, Duration::from_secs(85));
+    }
 
     #[test]
     fn a_lease_outlives_all_that_happens_under_it() {
