@@ -60,7 +60,7 @@ pub(crate) async fn ask(
         (outbound.call(CallKind::Account, url, request).await).map_err(FetchFailure::from)?;
     match answer.status.as_u16() {
         200 => read(answer.body.expose(), at).ok_or(ProviderFailure::Unreadable),
-        429 | 500.. => Err(ProviderFailure::Unreachable),
+        408 | 425 | 429 | 500.. => Err(ProviderFailure::Unreachable),
         _ => Err(ProviderFailure::Unreadable),
     }
 }

@@ -3,10 +3,11 @@
 //! and it may move what gets a credential of ours to another host only when the operator has declared that host.
 
 use domain::{EndpointHosts, Issuer, IssuerUrl, Provider};
+use http::StatusCode;
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::outbound::{Answer, CallFailure, CallKind, Outbound};
+use crate::outbound::{CallFailure, CallKind, Outbound};
 use crate::strict_json;
 
 /// Whose metadata it is; decides the order in which addresses are tried and what must be there.
@@ -83,17 +84,30 @@ pub(crate) struct Metadata {
     pub(crate) names_issuer: bool,
 }
 
-/// Why a document cannot be had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why a document cannot be had. In the order of what is believed of several: a failure that may be over in a moment says
+/// that nothing is known yet, so it outweighs one that would end things for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FetchFailure {
-    /// Not reached, or the other side is broken.
-    Unreachable,
-    /// Not in time.
-    Timeout,
+    /// It contradicts the configuration, or does not exist.
+    Misconfigured,
     /// It is not what it should be.
     Unreadable,
-    /// It contradicts the configuration.
-    Misconfigured,
+    /// Not in time.
+    Timeout,
+    /// Not reached, or the other side is broken, overloaded or behind something that lets nobody through.
+    Unreachable,
+}
+
+impl FetchFailure {
+    /// What a status other than 200 means for a document. A wall in front of a service (403), a page elsewhere (3xx; no
+    /// redirect is followed) and a full queue (429) say nothing about what stands behind them.
+    pub(crate) fn of_status(status: StatusCode) -> Self {
+        match status.as_u16() {
+            300..=399 | 403 | 408 | 425 | 429 | 500.. => Self::Unreachable,
+            404 | 410 => Self::Misconfigured,
+            _ => Self::Unreadable,
+        }
+    }
 }
 
 impl From<CallFailure> for FetchFailure {
@@ -107,34 +121,30 @@ impl From<CallFailure> for FetchFailure {
     }
 }
 
-/// Tries the well-known addresses of an issuer one after the other. One that fails says nothing about the next.
+/// Tries the well-known addresses of an issuer one after the other. One that fails says nothing about the next, and of
+/// several failures the gravest for our knowledge counts (see [`FetchFailure`]), whatever their order.
 pub(crate) async fn fetch(outbound: &Outbound, of: &Source) -> Result<Metadata, FetchFailure> {
-    let mut worst = FetchFailure::Misconfigured; // nothing found at all
+    let mut worst = FetchFailure::Misconfigured;
     for address in well_known(of.role, &of.issuer).ok_or(FetchFailure::Misconfigured)? {
-        let answer = match outbound.get(CallKind::Document, &address).await {
-            Ok(answer) => answer,
-            Err(failure) => {
-                worst = failure.into();
-                continue;
-            }
-        };
-        match judge(&answer) {
-            Some(document) => match read(outbound, of, &document) {
-                Ok(metadata) => return Ok(metadata),
-                Err(failure) => worst = failure,
-            },
-            None if answer.status.is_server_error() => worst = FetchFailure::Unreachable,
-            None if answer.status.is_success() => worst = FetchFailure::Unreadable,
-            None => {}
+        match fetch_one(outbound, of, &address).await {
+            Ok(metadata) => return Ok(metadata),
+            Err(failure) => worst = worst.max(failure),
         }
     }
     Err(worst)
 }
 
-fn judge(answer: &Answer) -> Option<Map<String, Value>> {
-    let good = answer.status == http::StatusCode::OK;
-    good.then(|| strict_json::object(answer.body.expose()))
-        .flatten()
+async fn fetch_one(
+    outbound: &Outbound,
+    of: &Source,
+    address: &Url,
+) -> Result<Metadata, FetchFailure> {
+    let answer = outbound.get(CallKind::Document, address).await?;
+    if answer.status != StatusCode::OK {
+        return Err(FetchFailure::of_status(answer.status));
+    }
+    let document = strict_json::object(answer.body.expose()).ok_or(FetchFailure::Unreadable)?;
+    read(outbound, of, &document)
 }
 
 /// The addresses in order. RFC 8414 puts its name before the issuer's path, OpenID Connect puts its own behind it.

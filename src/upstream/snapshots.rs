@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use domain::Timestamp;
+use http::StatusCode;
 
 use crate::budgets::DISCOVERY;
 use crate::keys::KeySet;
@@ -214,9 +215,9 @@ async fn fetch_all(
 async fn fetch_keys(outbound: &Outbound, metadata: &Metadata) -> Result<KeySet, FetchFailure> {
     let url = metadata.keys.usable().ok_or(FetchFailure::Misconfigured)?;
     let answer = outbound.get(CallKind::KeySet, url).await?;
-    match answer.status.as_u16() {
-        200 => KeySet::parse(answer.body.expose()).ok_or(FetchFailure::Unreadable),
-        500.. => Err(FetchFailure::Unreachable),
-        _ => Err(FetchFailure::Unreadable),
+    if answer.status == StatusCode::OK {
+        return KeySet::parse(answer.body.expose()).ok_or(FetchFailure::Unreadable);
     }
+    // The metadata names this address, so that nothing is there is no contradiction of ours.
+    Err(FetchFailure::of_status(answer.status).max(FetchFailure::Unreadable))
 }
