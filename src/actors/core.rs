@@ -162,15 +162,13 @@ async fn change_audited(
     let mut written = Vec::with_capacity(first.len());
     for event in first {
         let copy = event.clone();
-        match audit.record(ctx, event).await {
-            Ok(()) => written.push(copy),
-            Err(error) => {
-                if matches!(error, AuditError::Sync) {
-                    written.push(copy); // the line is there all the same
-                }
-                take_back(audit, ctx, (written, "not-done")).await;
-                return Err(Refusal::from(error).into());
-            }
+        let tried = audit.record(ctx, event).await;
+        if stands(&tried) {
+            written.push(copy);
+        }
+        if let Err(error) = tried {
+            take_back(audit, ctx, (written, "not-done")).await;
+            return Err(Refusal::from(error).into());
         }
     }
     if let Err(error) = changes.commit(store).await {
@@ -181,6 +179,11 @@ async fn change_audited(
         audit.record(ctx, event).await.map_err(Refusal::from)?;
     }
     Ok(())
+}
+
+/// Whether an entry is in the log after this: a line that was written and could not be synced is there all the same.
+pub(crate) const fn stands(tried: &Result<(), AuditError>) -> bool {
+    matches!(tried, Ok(()) | Err(AuditError::Sync))
 }
 
 /// What became of a change that the store did not acknowledge.

@@ -34,6 +34,28 @@ pub struct TokenAnswer {
     pub account: Option<ProviderAccount>,
 }
 
+impl TokenAnswer {
+    /// Why these tokens cannot be sent anywhere.
+    fn unfit(&self) -> Option<AnswerRefused> {
+        let kind = self.token_type.as_deref();
+        if kind.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+            return Some(AnswerRefused::TokenType);
+        }
+        let left = MAX_TOKEN.saturating_sub(self.access.length());
+        let refresh = self.refresh.as_ref();
+        let fit = self.access.fits_header(MAX_TOKEN)
+            && refresh.is_none_or(|token| token.fits_header(left));
+        (!fit).then_some(AnswerRefused::Token)
+    }
+
+    fn unused(self) -> UnusedTokens {
+        UnusedTokens {
+            access: self.access,
+            refresh: self.refresh,
+        }
+    }
+}
+
 /// The account at a provider.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProviderAccount {
@@ -64,6 +86,30 @@ pub struct ExchangedTokens {
     pub account: Option<ProviderAccount>,
 }
 
+/// Tokens that came and that nobody will ever use. They are valid until the provider is told, so they are handed on for that.
+pub struct UnusedTokens {
+    /// The access token.
+    pub access: AccessToken,
+    /// The refresh token, when there is one.
+    pub refresh: Option<RefreshToken>,
+}
+
+impl UnusedTokens {
+    /// Whether there is anything to end: an answer may hold an access token without a single character.
+    pub fn are_there(&self) -> bool {
+        self.refresh.is_some() || self.access.length() > 0
+    }
+}
+
+impl From<ExchangedTokens> for UnusedTokens {
+    fn from(tokens: ExchangedTokens) -> Self {
+        Self {
+            access: tokens.access,
+            refresh: tokens.refresh,
+        }
+    }
+}
+
 /// The answer cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerRefused {
@@ -81,6 +127,18 @@ pub enum AnswerRefused {
     Life,
 }
 
+impl AnswerRefused {
+    /// The word for the audit log.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::TokenType => "token-type",
+            Self::Token => "unusable-token",
+            Self::Scope => "unreadable-scope",
+            Self::Life => "unusable-life",
+        }
+    }
+}
+
 /// Most bytes of tokens that are kept of one answer, access and refresh token together: while nobody has confirmed them,
 /// both are in one row.
 pub const MAX_TOKEN: usize = 64 * 1024;
@@ -90,57 +148,48 @@ impl ExchangedTokens {
     pub const UNSURE_LIFE: Duration = Duration::from_secs(15 * 60);
 
     /// C11 for the first tokens of a connection: as [`Self::check`], and without a refresh token their life must be known,
-    /// since nothing can replace them.
+    /// since nothing can replace them. Their scopes must be readable: what is not known to be granted is not everything that
+    /// was asked for.
     ///
     /// # Errors
-    /// [`AnswerRefused`].
+    /// [`AnswerRefused`], and the tokens for the provider to end.
     pub fn check_first(
         answer: TokenAnswer,
         asked: &ScopeSet,
         default_life: Option<Duration>,
         now: Timestamp,
-    ) -> Result<Self, AnswerRefused> {
+    ) -> Result<Self, (AnswerRefused, UnusedTokens)> {
         let known = match answer.expires_in {
             Said::Nothing => true,
             Said::Unusable => default_life.is_some(),
             Said::This(life) => !life.is_zero(),
         };
-        if answer.refresh.is_none() && !known && !crate::switch::off(crate::Check::C11) {
-            return Err(AnswerRefused::Life);
+        if !crate::switch::off(crate::Check::C11) {
+            if answer.refresh.is_none() && !known {
+                return Err((AnswerRefused::Life, answer.unused()));
+            }
+            if answer.scopes == Said::Unusable {
+                return Err((AnswerRefused::Scope, answer.unused()));
+            }
         }
         Self::check(answer, asked, default_life, now)
     }
 
-    /// C11.
+    /// C11 for tokens that follow others. A scope that cannot be read is as good as none: a refresh gives what was granted
+    /// before or less (RFC 6749 section 6), and the answer has replaced the refresh token already.
     ///
     /// # Errors
-    /// [`AnswerRefused`].
+    /// [`AnswerRefused`], and the tokens for the provider to end.
     pub fn check(
         answer: TokenAnswer,
         asked: &ScopeSet,
         default_life: Option<Duration>,
         now: Timestamp,
-    ) -> Result<Self, AnswerRefused> {
-        if !crate::switch::off(crate::Check::C11) {
-            if answer
-                .token_type
-                .as_deref()
-                .is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer"))
-            {
-                return Err(AnswerRefused::TokenType);
-            }
-            let left = MAX_TOKEN.saturating_sub(answer.access.length());
-            if !answer.access.fits_header(MAX_TOKEN)
-                || answer
-                    .refresh
-                    .as_ref()
-                    .is_some_and(|token| !token.fits_header(left))
-            {
-                return Err(AnswerRefused::Token);
-            }
-            if answer.scopes == Said::Unusable {
-                return Err(AnswerRefused::Scope);
-            }
+    ) -> Result<Self, (AnswerRefused, UnusedTokens)> {
+        if !crate::switch::off(crate::Check::C11)
+            && let Some(why) = answer.unfit()
+        {
+            return Err((why, answer.unused()));
         }
         let life = match answer.expires_in {
             Said::Nothing => default_life,
@@ -179,7 +228,9 @@ mod tests {
             account: None,
         };
         let now = Timestamp::from_seconds(1);
-        ExchangedTokens::check(answer, &ScopeSet::default(), None, now).map(|_| ())
+        ExchangedTokens::check(answer, &ScopeSet::default(), None, now)
+            .map(|_| ())
+            .map_err(|(why, _)| why)
     }
 
     #[test]
@@ -237,23 +288,34 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_that_cannot_be_read_is_not_everything_that_was_asked_for() {
+    fn a_scope_that_cannot_be_read_is_not_what_was_asked_for_but_is_what_a_refresh_had() {
         let asked = ScopeSet::new(["read", "write"]).unwrap();
-        for (said, expected) in [
-            (Said::Nothing, Ok(asked.clone())),
-            (Said::Unusable, Err(AnswerRefused::Scope)),
-            (Said::This(ScopeSet::default()), Ok(ScopeSet::default())),
+        let none = ScopeSet::default();
+        for (said, first, later) in [
+            (Said::Nothing, Ok(&asked), &asked),
+            (Said::Unusable, Err(AnswerRefused::Scope), &asked),
+            (Said::This(none.clone()), Ok(&none), &none),
         ] {
-            let answer = TokenAnswer {
+            let answer = || TokenAnswer {
                 access: AccessToken::new("a".into()),
-                refresh: None,
+                refresh: Some(RefreshToken::new("r".into())),
                 token_type: None,
                 expires_in: Said::Nothing,
-                scopes: said,
+                scopes: said.clone(),
                 account: None,
             };
-            let tokens = ExchangedTokens::check(answer, &asked, None, Timestamp::from_seconds(0));
-            assert_eq!(tokens.map(|tokens| tokens.scopes), expected);
+            let now = Timestamp::from_seconds(0);
+            let tokens = ExchangedTokens::check_first(answer(), &asked, None, now);
+            let scopes = tokens.as_ref().map(|tokens| &tokens.scopes);
+            assert_eq!(scopes.map_err(|(why, _)| *why), first);
+            if let Err((_, tokens)) = &tokens {
+                assert!(tokens.refresh.is_some(), "they are there to be ended");
+            }
+            let tokens = ExchangedTokens::check(answer(), &asked, None, now);
+            assert_eq!(
+                tokens.ok().map(|tokens| tokens.scopes).as_ref(),
+                Some(later)
+            );
         }
     }
 }

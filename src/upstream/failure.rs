@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use domain::AnswerRefused;
+use domain::{AnswerRefused, UnusedTokens};
 
 /// An OAuth error code (RFC 6749 section 5.2) reduced to safe text: at most 64 letters, digits, `_`, `-` and `.`.
 #[derive(Clone, PartialEq, Eq)]
@@ -91,6 +91,39 @@ pub enum RefreshFailure {
     /// The new tokens cannot be used (C11).
     #[error(transparent)]
     AnswerRefused(#[from] AnswerRefused),
+}
+
+/// A failure, and the tokens that came all the same. Nobody will use them, so whoever asked for them tells the provider.
+pub struct Unkept<F> {
+    /// What went wrong.
+    pub failure: F,
+    /// What came.
+    pub tokens: Option<UnusedTokens>,
+}
+
+impl<F: fmt::Debug> fmt::Debug for Unkept<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Unkept({:?})", self.failure)
+    }
+}
+
+impl<F> From<F> for Unkept<F> {
+    fn from(failure: F) -> Self {
+        Self {
+            failure,
+            tokens: None,
+        }
+    }
+}
+
+impl<F: From<AnswerRefused>> Unkept<F> {
+    /// What C11 refused.
+    pub(crate) fn refused((why, tokens): (AnswerRefused, UnusedTokens)) -> Self {
+        Self {
+            failure: why.into(),
+            tokens: Some(tokens),
+        }
+    }
 }
 
 /// What became of a revocation (RFC 7009).

@@ -30,7 +30,9 @@ mod testing;
 
 pub use address::{AddressPolicy, BadNetwork, InternalHost, Network};
 pub use authorize::{AuthorizationRequest, LoginRequest, code_challenge};
-pub use failure::{OauthErrorCode, ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome};
+pub use failure::{
+    OauthErrorCode, ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome, Unkept,
+};
 pub use issuer::LoginCode;
 pub use outbound::{Outbound, OutboundError};
 pub use provider::{ProviderCode, Redemption, TokenEndpoint, TokenToRevoke};

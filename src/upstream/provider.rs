@@ -17,7 +17,7 @@ use url::Url;
 
 use crate::account::{self, Pointers};
 use crate::authorize::{self, AuthorizationRequest};
-use crate::failure::{ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome};
+use crate::failure::{ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome, Unkept};
 use crate::metadata::{Endpoint, FetchFailure, Source};
 use crate::outbound::CallKind;
 use crate::scrub;
@@ -157,35 +157,38 @@ impl Upstream {
         Ok(authorize::provider_url(endpoint, provider, &back, request))
     }
 
-    /// C11: exchanges the code of a callback that was accepted, judges the tokens, and learns the account. When the account
-    /// cannot be learnt though the provider file says where it stands, the new tokens are revoked as far as possible.
+    /// C11: exchanges the code of a callback that was accepted, judges the tokens, and learns the account.
     ///
     /// # Errors
-    /// [`ProviderFailure`].
+    /// [`ProviderFailure`]; with the tokens where they cannot be used, or where the account cannot be learnt though the
+    /// provider file says where it stands.
     pub async fn exchange(
         &self,
         _returned: &Returned,
         provider: &Provider,
         code: ProviderCode<'_>,
         clock: &dyn Clock,
-    ) -> Result<ExchangedTokens, ProviderFailure> {
+    ) -> Result<ExchangedTokens, Unkept<ProviderFailure>> {
         let now = clock.now();
-        let found = self.endpoints(provider, now).await?;
+        let found = (self.endpoints(provider, now).await).map_err(ProviderFailure::from)?;
         let endpoint = found.token().ok_or(ProviderFailure::Misconfigured)?;
         let asked = code.asked;
         let (reply, seen) = self.exchange_code(provider, endpoint, code).await?;
         let answer = token_answer(reply, provider);
         let life = default_life(provider);
         // The life counts from before the request: a token is never believed longer than its issuer believes it.
-        let mut tokens = ExchangedTokens::check_first(answer, asked, life, now)?;
+        let mut tokens =
+            ExchangedTokens::check_first(answer, asked, life, now).map_err(Unkept::refused)?;
         match self
             .account_of(provider, &tokens.access, seen.as_ref())
             .await
         {
             Ok(account) => tokens.account = account,
             Err(failure) => {
-                self.discard(provider, &tokens, now).await;
-                return Err(failure);
+                return Err(Unkept {
+                    failure,
+                    tokens: Some(tokens.into()),
+                });
             }
         }
         Ok(tokens)
@@ -210,14 +213,15 @@ impl Upstream {
     /// compares; an answer that names none says nothing new.
     ///
     /// # Errors
-    /// [`RefreshFailure`]; only `InvalidGrant` ends the grant.
+    /// [`RefreshFailure`]; only `InvalidGrant` ends the grant by itself. Tokens that cannot be used come with it, their refresh
+    /// token only if it is another than the one redeemed, which has been replaced then.
     pub async fn redeem(
         &self,
         provider: &Provider,
         TokenEndpoint(endpoint): &TokenEndpoint,
         what: Redemption<'_>,
         clock: &dyn Clock,
-    ) -> Result<ExchangedTokens, RefreshFailure> {
+    ) -> Result<ExchangedTokens, Unkept<RefreshFailure>> {
         let now = clock.now();
         let client =
             library_client(&provider.client).set_token_uri(TokenUrl::from_url(endpoint.clone()));
@@ -232,7 +236,11 @@ impl Upstream {
         let mut answer = token_answer(reply, provider);
         answer.account = named_account(provider, seen.as_ref());
         let life = default_life(provider);
-        Ok(ExchangedTokens::check(answer, what.granted, life, now)?)
+        ExchangedTokens::check(answer, what.granted, life, now).map_err(|(why, mut tokens)| {
+            let sent = what.refresh.reveal();
+            tokens.refresh = tokens.refresh.filter(|token| token.reveal() != sent);
+            Unkept::refused((why, tokens))
+        })
     }
 
     /// Asks the provider to end a token (RFC 7009).
@@ -336,20 +344,6 @@ impl Upstream {
                 Ok(Some(account))
             }
         }
-    }
-
-    /// Tokens that nobody will ever use should not stay valid; that it may fail changes nothing for the caller.
-    async fn discard(&self, provider: &Provider, tokens: &ExchangedTokens, now: Timestamp) {
-        let token = match &tokens.refresh {
-            Some(refresh) => TokenToRevoke::Refresh(refresh),
-            None => TokenToRevoke::Access(&tokens.access),
-        };
-        let outcome = self.revoke(provider, token, now).await;
-        tracing::debug!(
-            provider.id = provider.slug.as_str(),
-            ?outcome,
-            "tokens without account discarded"
-        );
     }
 }
 

@@ -137,3 +137,10 @@ async fn what_the_store_cannot_say_is_not_called_undone() {
     assert!(create(&store, &bench, AuditClass::Link).await.is_err());
     assert_eq!(bench.outcomes(), ["ok", "not-known"]);
 }
+
+#[test]
+fn only_an_entry_that_is_in_the_log_is_taken_back() {
+    assert!(stands(&Ok(())));
+    assert!(stands(&Err(AuditError::Sync)));
+    assert!(!stands(&Err(AuditError::Foreign)));
+}

@@ -202,9 +202,10 @@ async fn poison(
         .map(drop)
 }
 
-/// Ends this try of a flow; the person may try again, unless that is hopeless.
+/// Ends this try of a flow; the person may try again, unless that is hopeless. What has to follow the end of a link is done
+/// even when the browser goes away in between.
 async fn fail(
-    core: &Core,
+    core: &Arc<Core>,
     watchers: &Elicitations,
     ctx: Ctx,
     walk: Walk,
@@ -220,11 +221,15 @@ async fn fail(
         code,
         poisoned: false,
     };
-    settle(core, ctx, &walk, (stage, link, entry)).await?;
-    if over {
-        pending::hopeless(core, watchers, ctx, walk.elicitation.value.id).await;
-    }
-    Ok(())
+    let (work, watchers) = (Arc::clone(core), watchers.clone());
+    core.detached(async move {
+        settle(&work, ctx, &walk, (stage, link, entry)).await?;
+        if over {
+            pending::hopeless(&work, &watchers, ctx, walk.elicitation.value.id).await;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// What the audit log says of a step of this walk, with whoever is signed in in this browser.

@@ -2,10 +2,10 @@
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, BrowserFlow, Digest, ExchangedTokens, FailureCode,
-    GrantId, Pending, Principal, Returned, ScopeSet, Stage, Timestamp,
+    GrantId, Pending, Principal, Returned, ScopeSet, Stage, Timestamp, UnusedTokens,
 };
 use secret::AuthorizationCode;
-use upstream::ProviderCode;
+use upstream::{ProviderCode, Unkept};
 
 use super::audit_trail::{about_elicitation, event, event_as};
 use super::consent::code_of;
@@ -42,9 +42,20 @@ pub(crate) async fn exchange(
         .await
     {
         Ok(tokens) => keep(core, watchers, ctx, walk, (flow, tokens)).await,
-        Err(failure) => {
+        Err(Unkept { failure, tokens }) => {
             tracing::warn!(provider.id = %provider.slug, elicitation.id = %facts.id, %failure, "a code exchange failed");
-            failed(core, watchers, ctx, walk, (flow, code_of(&failure))).await
+            let ended = (flow, code_of(&failure));
+            match tokens.filter(UnusedTokens::are_there) {
+                None => failed(core, watchers, ctx, walk, ended).await,
+                Some(UnusedTokens { access, refresh }) => {
+                    let secrets = PendingTokens {
+                        access,
+                        refresh,
+                        account: None,
+                    };
+                    not_kept(core, watchers, ctx, walk, (ended, secrets)).await
+                }
+            }
         }
     }
 }
@@ -160,27 +171,29 @@ async fn keep(
         Err(_) => false, // then it cannot be kept either
     };
     if over {
-        return not_kept(core, watchers, ctx, walk, (flow, secrets)).await;
+        return not_kept(core, watchers, ctx, walk, ((flow, UNKEPT), secrets)).await;
     }
     if let Err(refusal) = store_pending(core, ctx, walk, flow.clone(), (facts, &secrets)).await {
-        not_kept(core, watchers, ctx, walk, (flow, secrets)).await?;
+        not_kept(core, watchers, ctx, walk, ((flow, UNKEPT), secrets)).await?;
         return Err(refusal);
     }
     Ok(())
 }
 
-/// Tokens that could not be kept: the flow does not wait for an exchange that is over, and the provider is told.
+/// What a try is told whose tokens were good and could not be kept.
+const UNKEPT: FailureCode = FailureCode::ProviderUnreadable;
+
+/// Tokens that cannot be kept: the flow does not wait for an exchange that is over, and the provider is told.
 async fn not_kept(
     core: &Core,
     watchers: &Elicitations,
     ctx: Ctx,
     walk: &Walk,
-    (flow, secrets): (Stored<BrowserFlow>, PendingTokens),
+    (ended, secrets): ((Stored<BrowserFlow>, FailureCode), PendingTokens),
 ) -> Result<(), Refusal> {
     let facts = &walk.elicitation.value;
     tracing::error!(elicitation.id = %facts.id, "tokens could not be kept as pending; they are revoked");
-    let code = FailureCode::ProviderUnreadable;
-    let written = failed(core, watchers, ctx, walk, (flow, code)).await;
+    let written = failed(core, watchers, ctx, walk, ended).await;
     let account = account_of(core, walk, &secrets);
     let told = revocation::tell_pending(core, facts, account, Some(secrets)).await;
     let what = (AuditClass::Link, AuditAction::PendingDestroyed);

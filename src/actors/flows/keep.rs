@@ -1,8 +1,8 @@
 //! What a refresh brought: judged, announced to the audit log, kept; or not kept, and then the provider is told.
 
 use domain::{
-    AuditAction, AuditClass, AuditEvent, Digest, ExchangedTokens, Grant, GrantStatus, Principal,
-    Provider, RequestId, ScopeSet, Timestamp,
+    AnswerRefused, AuditAction, AuditClass, AuditEvent, Digest, ExchangedTokens, Grant,
+    GrantStatus, Principal, Provider, RequestId, ScopeSet, Timestamp, UnusedTokens,
 };
 use storage::{Revision, StoreError};
 
@@ -12,7 +12,7 @@ use super::confirm::provider_url;
 use super::grants;
 use super::obtain::{ObtainError, RETRY, failed};
 use super::revocation::{self, Authorization, OwnedToken};
-use crate::core::{CONFLICT_TRIES, Core, Stepped, take_back, undone};
+use crate::core::{CONFLICT_TRIES, Core, Stepped, pause, stands, take_back, undone};
 use crate::doors::{Ctx, Refusal};
 use crate::rows::{self, Changes};
 use crate::sealing::{DataKey, TokenRecord, TokenToSeal};
@@ -36,7 +36,7 @@ pub(super) async fn keep(
 ) -> Result<(), ObtainError> {
     let account = account_of(core, &current.0, &came);
     match unwelcome(&current.0, account, &came) {
-        Some(why) => refuse(core, current, owner, (came.tokens, account, why)).await,
+        Some(why) => refuse(core, current, owner, (came.tokens.into(), account, why)).await,
         None => announced(core, current, owner, came).await,
     }
 }
@@ -66,16 +66,36 @@ fn unwelcome(grant: &Grant, account: Option<Digest>, came: &Refreshed<'_>) -> Op
     }
 }
 
-/// Tokens that are not what the person connected are given to nobody: the grant keeps the tokens it has and waits for the
-/// person, and the provider is told that the new ones are not wanted.
+/// An answer whose tokens cannot be used (C11). With a new refresh token the provider has replaced the old one: to redeem
+/// that again would look like theft and end the authorization behind everybody's back, so the grant waits for the person.
+/// Without one the old one goes on; only the audit log learns of it, and the grant is tried again later.
+pub(super) async fn unusable(
+    core: &Core,
+    current: (Grant, Revision),
+    owner: &DataKey,
+    (tokens, why): (UnusedTokens, AnswerRefused),
+) -> Result<(), ObtainError> {
+    let (id, why) = (current.0.id, why.code());
+    if tokens.refresh.is_some() {
+        return refuse(core, current, owner, (tokens, None, why)).await;
+    }
+    tracing::error!(grant.id = %id, provider.id = %current.0.provider, reason = why, "a refresh brought an access token that cannot be used; the refresh token is kept");
+    let entry = entry(AuditAction::RefreshRefused, why, &current.0);
+    let written = core.audit.record(own_ctx(core), entry).await;
+    written.map_err(|error| failed(error.into()))?;
+    Err(ObtainError::ProviderDown { retry_after: RETRY })
+}
+
+/// Tokens that are not what the person connected, or of no use, are given to nobody: the grant keeps the tokens it has and
+/// waits for the person, and the provider is told that the new ones are not wanted.
 async fn refuse(
     core: &Core,
     current: (Grant, Revision),
     owner: &DataKey,
-    (tokens, account, why): (ExchangedTokens, Option<Digest>, &'static str),
+    (tokens, account, why): (UnusedTokens, Option<Digest>, &'static str),
 ) -> Result<(), ObtainError> {
     let grant = current.0.clone();
-    tracing::error!(grant.id = %grant.id, provider.id = %grant.provider, reason = why, "a refresh brought tokens that nobody agreed to; they are not kept, and the person has to connect again");
+    tracing::error!(grant.id = %grant.id, provider.id = %grant.provider, reason = why, "a refresh brought tokens that nobody agreed to or that cannot be used; they are not kept, and the person has to connect again");
     let stopped = stop(core, current, owner, why).await;
     not_wanted(core, &grant, (tokens, account.or(grant.account))).await?;
     stopped?;
@@ -89,11 +109,12 @@ async fn stop(
     owner: &DataKey,
     why: &'static str,
 ) -> Result<(), ObtainError> {
-    for _ in 0..CONFLICT_TRIES {
+    for tried in 0..CONFLICT_TRIES {
         match needs_reconnect(core, current.clone(), owner, why).await {
             Ok(()) => return Ok(()),
             Err(Stepped::Stop(refusal)) => return Err(failed(refusal)),
             Err(Stepped::Again) => {
+                tokio::time::sleep(pause(tried)).await;
                 let again = same_generation(core, &current.0).await?;
                 current = again.ok_or(ObtainError::Gone)?;
             }
@@ -140,7 +161,12 @@ async fn announced(
     let entry = entry(AuditAction::TokensRefreshed, "ok", &next);
     let written = core.audit.record(ctx, entry.clone()).await;
     if let Err((error, outcome)) = try_to_keep(core, current, owner, came).await {
-        take_back(&core.audit, ctx, (vec![entry], outcome)).await;
+        let standing = if stands(&written) {
+            vec![entry]
+        } else {
+            Vec::new()
+        };
+        take_back(&core.audit, ctx, (standing, outcome)).await;
         return Err(error);
     }
     written.map_err(|error| failed(error.into()))
@@ -273,7 +299,7 @@ async fn same_generation(
 /// The grant has ended or was replaced while the provider answered: nobody holds the new tokens, so they end too.
 async fn overtaken(core: &Core, grant: &Grant, tokens: ExchangedTokens) -> ObtainError {
     tracing::warn!(grant.id = %grant.id, "a grant ended during its refresh; the new tokens are not kept");
-    match not_wanted(core, grant, (tokens, grant.account)).await {
+    match not_wanted(core, grant, (tokens.into(), grant.account)).await {
         Ok(()) => ObtainError::Gone,
         Err(error) => error,
     }
@@ -283,7 +309,7 @@ async fn overtaken(core: &Core, grant: &Grant, tokens: ExchangedTokens) -> Obtai
 async fn not_wanted(
     core: &Core,
     grant: &Grant,
-    (tokens, account): (ExchangedTokens, Option<Digest>),
+    (tokens, account): (UnusedTokens, Option<Digest>),
 ) -> Result<(), ObtainError> {
     let token = OwnedToken::of(tokens.access, tokens.refresh);
     let of = Authorization::of_grant(grant).at_account(account);

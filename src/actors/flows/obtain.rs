@@ -10,7 +10,7 @@ use std::time::Duration;
 use domain::{Freshness, GrantId, GrantStatus, Provider, Timestamp};
 use storage::Claim;
 use tokio::task::JoinHandle;
-use upstream::{Redemption, RefreshFailure, TokenEndpoint};
+use upstream::{Redemption, RefreshFailure, TokenEndpoint, Unkept};
 
 use super::budgets::LEASE;
 use super::grants::{self, Found};
@@ -152,8 +152,14 @@ async fn under_lease(
             };
             keep::keep(core, current, &owner, came).await
         }
-        Err(RefreshFailure::InvalidGrant) => keep::ended(core, current, &owner).await,
-        Err(failure) => Err(not_redeemed(id, provider, &failure)),
+        Err(Unkept {
+            failure: RefreshFailure::AnswerRefused(why),
+            tokens: Some(tokens),
+        }) => keep::unusable(core, current, &owner, (tokens, why)).await,
+        Err(Unkept { failure, .. }) => match failure {
+            RefreshFailure::InvalidGrant => keep::ended(core, current, &owner).await,
+            failure => Err(not_redeemed(id, provider, &failure)),
+        },
     }
 }
 

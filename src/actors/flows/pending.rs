@@ -87,6 +87,10 @@ pub(crate) async fn hopeless(
 }
 
 /// Looks after what may be pending in an elicitation that was taken back: its tokens are not kept until their time is over.
+/// One flow that cannot be ended now does not keep the others from it.
+///
+/// # Errors
+/// The last refusal.
 pub(crate) async fn abandon(
     core: &Core,
     ctx: Ctx,
@@ -95,8 +99,10 @@ pub(crate) async fn abandon(
     let Some(elicitation) = elicit::load(core, id).await? else {
         return Ok(());
     };
+    let mut ended = Ok(());
     for flow in elicitation.value.flows {
-        expire_pending(core, ctx, flow).await?;
+        let one = expire_pending(core, ctx, flow).await;
+        ended = one.and(ended);
     }
-    Ok(())
+    ended
 }

@@ -47,6 +47,10 @@ fn code(text: &str) -> OauthErrorCode {
 
 impl Stage {
     async fn exchange(&self) -> Result<ExchangedTokens, ProviderFailure> {
+        self.exchange_all().await.map_err(|unkept| unkept.failure)
+    }
+
+    async fn exchange_all(&self) -> Result<ExchangedTokens, Unkept<ProviderFailure>> {
         let code = ProviderCode {
             code: secret::AuthorizationCode::new("the code".into()),
             verifier: &secret::PkceVerifier::new("the verifier".into()),
@@ -58,6 +62,10 @@ impl Stage {
     }
 
     async fn redeem(&self) -> Result<ExchangedTokens, RefreshFailure> {
+        self.redeem_all().await.map_err(|unkept| unkept.failure)
+    }
+
+    async fn redeem_all(&self) -> Result<ExchangedTokens, Unkept<RefreshFailure>> {
         let what = Redemption {
             refresh: &RefreshToken::new("the refresh token".into()),
             granted: &scopes(&["read"]),
@@ -327,30 +335,6 @@ async fn the_account_comes_from_the_answer_or_from_an_endpoint() {
 }
 
 #[tokio::test]
-async fn tokens_whose_account_cannot_be_learnt_are_revoked() {
-    let mut stage = stage().await;
-    stage.web.on(
-        "/token",
-        ok(&json!({ "access_token": "at", "refresh_token": "rt" })),
-    );
-    stage.web.on("/revoke", full(200, ""));
-    stage.web.on("/me", full(500, ""));
-    stage.provider.account = AccountSource::Endpoint {
-        url: stage.web.url("/me"),
-        id: "/id".into(),
-        name: None,
-    };
-    assert_eq!(
-        stage.exchange().await.err(),
-        Some(ProviderFailure::Unreachable)
-    );
-    assert_eq!(
-        stage.web.seen("/revoke")[0].field("token").as_deref(),
-        Some("rt")
-    );
-}
-
-#[tokio::test]
 async fn discovered_endpoints_come_from_the_issuers_own_metadata() {
     let mut stage = stage().await;
     let issuer = format!("{}/t1", stage.web.origin);
@@ -396,5 +380,7 @@ async fn discovered_endpoints_come_from_the_issuers_own_metadata() {
     );
 }
 
+mod discovery;
 mod hosts;
 mod refresh;
+mod unkept;

@@ -110,7 +110,7 @@ async fn a_callback_dropped_at_any_moment_loses_no_code() {
         let gate = vault.provider.hold("/token", Moment::BeforeAnswering);
         {
             let mine = cookies(&alice);
-            let leaving = std::pin::pin!(drop_after(polls, &vault, &callback, &mine));
+            let leaving = std::pin::pin!(drop_after(polls, &vault, ("practice", &callback), &mine));
             let arrived = std::pin::pin!(gate.arrived(1));
             select(leaving, arrived).await;
         }
@@ -131,13 +131,18 @@ async fn a_callback_dropped_at_any_moment_loses_no_code() {
 }
 
 /// Hands the callback to the door itself and drops it after so many polls, unless it has ended.
-async fn drop_after(polls: u32, vault: &TestVault, callback: &Url, cookies: &Cookies) {
+pub(super) async fn drop_after(
+    polls: u32,
+    vault: &TestVault,
+    (provider, callback): (&str, &Url),
+    cookies: &Cookies,
+) {
     let door = vault.app.vault();
     let query = callback.query().unwrap_or_default();
     let mut answer = BrowserDoor::callback(
         door,
         BrowserDoor::begin(door),
-        "practice",
+        provider,
         query,
         (true, cookies),
     );
@@ -157,7 +162,7 @@ async fn drop_after(polls: u32, vault: &TestVault, callback: &Url, cookies: &Coo
 }
 
 /// The vault's cookies of this browser.
-fn cookies(browser: &Browser) -> Cookies {
+pub(super) fn cookies(browser: &Browser) -> Cookies {
     let mut cookies = Cookies::default();
     for ((_, name), value) in &browser.jar {
         if name == "__Host-sr_s" {

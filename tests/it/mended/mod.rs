@@ -23,4 +23,5 @@ mod revocation;
 mod rollback;
 mod splices;
 mod subjects;
+mod unkept;
 mod waits;

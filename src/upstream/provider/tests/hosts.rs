@@ -60,6 +60,7 @@ impl Stage {
             .redeem(&self.provider, &endpoint, what, &At(now))
             .await
             .err()
+            .map(|unkept| unkept.failure)
     }
 
     async fn revoke_at(&self, now: Timestamp) -> RevokeOutcome {
