@@ -108,7 +108,8 @@ async fn call(
 /// Every row there is.
 async fn everything(vault: &TestVault) -> BTreeMap<(u8, Vec<u8>), (u64, Vec<u8>)> {
     let mut all = BTreeMap::new();
-    for table in Table::ALL {
+    // What the vault notes about itself, such as the time, changes with every sweep.
+    for table in Table::ALL.into_iter().filter(|table| *table != Table::Meta) {
         let rows = vault
             .store
             .scan(table, &[], None, storage::SCAN_MAX)

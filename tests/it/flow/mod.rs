@@ -297,7 +297,9 @@ pub(crate) fn entry(vault: &TestVault, action: &str) -> Value {
 /// Every row of the store with its revision: the same before and after when nothing was changed.
 pub(crate) async fn rows(vault: &TestVault) -> BTreeMap<(String, Vec<u8>), Revision> {
     let mut all = BTreeMap::new();
-    for table in Table::ALL {
+    // What the vault notes about itself, such as the time, changes with every sweep and is about nobody.
+    let about_people = Table::ALL.into_iter().filter(|table| *table != Table::Meta);
+    for table in about_people {
         let found = vault
             .store
             .scan(table, &[], None, storage::SCAN_MAX)

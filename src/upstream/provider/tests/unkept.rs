@@ -32,7 +32,7 @@ async fn a_refused_answer_hands_on_its_tokens_and_says_whether_the_old_one_was_r
         assert_eq!(unkept.failure, AnswerRefused::TokenType.into());
         let tokens = unkept.tokens.unwrap();
         assert_eq!(tokens.access.reveal(), "at2");
-        let refresh = tokens.refresh.as_ref().map(|token| token.reveal());
+        let refresh = tokens.refresh.as_ref().map(secret::Reveal::reveal);
         assert_eq!(refresh, replaced);
     }
 }
