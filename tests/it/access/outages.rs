@@ -214,8 +214,8 @@ async fn an_answer_of_another_kind_is_not_kept() {
         ("access_token", json!("x".repeat(65 * 1024))),
         ("access_token", json!("t\u{f6}ken")),
         ("access_token", json!(null)),
-        ("refresh_token", json!("with a space")),
     ];
+    // A new refresh token ends this: see `mended::unkept`.
     for (member, value) in odd {
         let shape = Misbehaviour {
             refresh: lab::RefreshRule::SameToken,
