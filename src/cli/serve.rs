@@ -69,6 +69,8 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
         let sockets = Sockets::bind(config)?;
         let foundation = Foundation::open(config, hands).await?;
         let mut app = App::start(config, sockets, foundation, hands).await?;
+        // Before anybody is told that it is ready: whoever waits for that may stop it in the same moment.
+        let told = until_told().map_err(|error| no_signals(&error))?;
         announce(config, &app);
         let telling = actix_rt::spawn(async {
             let mut minutes = tokio::time::interval(std::time::Duration::from_secs(60));
@@ -78,7 +80,7 @@ pub(super) fn serve(config: &Config, hands: &Hands) -> Result<(), CommandError> 
             }
         });
         let ended = tokio::select! {
-            told = until_told() => told.map_err(|error| no_signals(&error)).map(|()| None)?,
+            () = told => None,
             ended = app.ended() => Some(ended),
         };
         if let Some(why) = &ended {
@@ -119,17 +121,18 @@ fn announce(config: &Config, app: &App) {
     );
 }
 
-/// Waits for SIGTERM or SIGINT.
-pub(crate) async fn until_told() -> std::io::Result<()> {
+/// Listens for SIGTERM, SIGINT and SIGHUP from now on; the future ends with the first of them.
+pub(crate) fn until_told() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?; // the terminal was closed
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hang_up.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+    })
 }
 
 /// A build with test hooks or switched-off checks never listens where others could reach it.

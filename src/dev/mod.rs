@@ -94,6 +94,7 @@ async fn practise(
             files: &OsFiles,
         },
     )?;
+    let told = crate::cli::until_told().map_err(other)?;
     let sockets = Sockets::bind(&config)?;
     let (foundation, _) = Foundation::create(&config, &hands).await?;
     let mut app = App::start(&config, sockets, foundation, &hands).await?;
@@ -115,7 +116,7 @@ async fn practise(
     }
     notes.print();
     let ended = tokio::select! {
-        told = crate::cli::until_told() => told.map_err(other).map(|()| None)?,
+        () = told => None,
         ended = app.ended() => Some(ended),
     };
     say("Stopping. Everything of this practice run is removed.");
