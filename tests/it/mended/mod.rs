@@ -20,6 +20,7 @@ mod races;
 mod refreshed;
 mod refusals;
 mod revocation;
+#[cfg(feature = "test-hooks")]
 mod rollback;
 mod splices;
 mod subjects;
