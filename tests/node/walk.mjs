@@ -126,7 +126,11 @@ function ownStep(seen, visitor) {
   if (seen.agree) return 'consent';
   if (seen.mine) return 'confirm';
   if (seen.start) return 'signin';
-  if (/^You are leaving/.test(seen.heading)) return visitor.document?.headers.refresh ? undefined : 'leaving';
+  if (/^You are leaving/.test(seen.heading)) {
+    // Which of the two kinds it is its head tells; while that of the next page is here already, nobody has to act.
+    const head = visitor.document?.address === visitor.page.url() ? visitor.document.headers : undefined;
+    return !head || head.refresh ? undefined : 'leaving';
+  }
   return { 'First, sign in': 'signin', Connected: 'done', 'Not connected': 'declined', 'This link was made for another account': 'mismatch',
     'This link is no longer valid': 'expired', 'This did not work': 'error' }[seen.heading];
 }
