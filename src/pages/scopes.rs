@@ -1,6 +1,6 @@
 //! Permissions as rows: one line each, and grouped by deed once there are more than a person reads.
 
-use crate::views::{Deed, Scope};
+use crate::views::{Deed, Scope, Wording};
 
 /// More lines than this are grouped, one row for each deed.
 const MOST_LINES: usize = 7;
@@ -10,7 +10,7 @@ pub(crate) struct Row<'a> {
     /// Whether its tag says Change.
     pub(crate) change: bool,
     /// Plain words.
-    pub(crate) words: Vec<&'a str>,
+    pub(crate) words: Vec<&'a Wording>,
     /// Names of permissions nobody has put into words.
     pub(crate) unknown: Vec<&'a str>,
 }
@@ -57,7 +57,6 @@ fn row<'a>(scopes: &[&'a Scope]) -> Row<'a> {
         words: scopes
             .iter()
             .filter_map(|scope| scope.wording.as_ref())
-            .map(|w| w.words.as_str())
             .collect(),
         unknown: scopes
             .iter()
@@ -70,7 +69,7 @@ fn row<'a>(scopes: &[&'a Scope]) -> Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::rows;
-    use crate::views::{Deed, Scope, Wording};
+    use crate::views::{Deed, Language, Scope, Wording};
 
     fn scope(raw: &str, deed: Option<Deed>) -> Scope {
         Scope {
@@ -78,6 +77,7 @@ mod tests {
             wording: deed.map(|deed| Wording {
                 deed,
                 words: format!("words of {raw}"),
+                language: Language::English,
             }),
         }
     }

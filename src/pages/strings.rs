@@ -4,6 +4,9 @@
 //! `*between stars*` is bold. Fields that end in `_one` are the form for `{n}` = 1; languages with one form repeat themselves.
 
 mod en;
+#[cfg(test)]
+mod tests;
+mod zh;
 
 use crate::views::Language;
 
@@ -57,6 +60,7 @@ impl Strings {
     pub(crate) fn of(language: Language) -> &'static Self {
         match language {
             Language::English => &en::EN,
+            Language::Chinese => &zh::ZH,
         }
     }
 }

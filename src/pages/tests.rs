@@ -9,7 +9,7 @@ mod markup;
 mod samples;
 
 use markup::{Node, parse};
-use samples::{CASTS, Cast, Sample, samples as draw};
+use samples::{CASTS, Cast, Sample, ending, samples as draw};
 
 /// Pages that may be met by somebody nobody knows.
 const STRANGER: [&str; 6] = [
@@ -22,10 +22,12 @@ const STRANGER: [&str; 6] = [
 ];
 
 fn every() -> Vec<(&'static Cast, Sample)> {
+    let both = |cast| Language::ALL.map(|language| (cast, language));
     CASTS
         .iter()
-        .flat_map(|cast| {
-            draw(cast)
+        .flat_map(both)
+        .flat_map(|(cast, language)| {
+            draw(cast, language)
                 .expect("fixed addresses")
                 .into_iter()
                 .map(move |sample| (cast, sample))
@@ -214,58 +216,77 @@ fn pages_that_leave_hold_no_form() {
 
 #[test]
 fn a_forgotten_tick_is_told_in_the_title_and_takes_the_focus() {
-    for (_, sample) in every() {
-        let wrong = sample.name.split('.').next_back() == Some("check");
-        assert_eq!(
-            sample.html.contains("<title>Check: "),
-            wrong,
-            "{}",
-            sample.name
-        );
-        assert_eq!(
-            sample.html.contains("aria-invalid=\"true\" autofocus"),
-            wrong,
-            "{}",
-            sample.name
-        );
+    for language in Language::ALL {
+        let (check, _) = Strings::of(language)
+            .check_title
+            .split_once('{')
+            .expect("a title");
+        for sample in draw(&CASTS[0], language).expect("fixed addresses") {
+            let wrong = sample.name.split('.').next_back() == Some("check");
+            let told = sample.html.contains(&format!("<title>{check}"));
+            assert_eq!(told, wrong, "{}", sample.name);
+            let focus = sample.html.contains("aria-invalid=\"true\" autofocus");
+            assert_eq!(focus, wrong, "{}", sample.name);
+        }
     }
 }
 
 #[test]
 fn every_string_is_shown_somewhere_and_every_placeholder_is_filled() {
-    let ordinary = draw(&CASTS[0]).expect("fixed addresses");
-    let shown: String = ordinary
-        .iter()
-        .map(|sample| text_of(&sample.html))
-        .collect();
-    for (field, string) in Strings::of(Language::English).all() {
-        assert_eq!(string.matches('*').count() % 2, 0, "{field}: an odd star");
-        assert_eq!(
-            string.matches('{').count(),
-            string.matches('}').count(),
-            "{field}: an open brace"
+    for language in Language::ALL {
+        let ordinary = draw(&CASTS[0], language).expect("fixed addresses");
+        let shown: String = ordinary
+            .iter()
+            .map(|sample| text_of(&sample.html))
+            .collect();
+        for (field, string) in Strings::of(language).all() {
+            let literal = string.replace('*', "");
+            for part in literal
+                .split('{')
+                .map(|part| part.split_once('}').map_or(part, |(_, rest)| rest))
+            {
+                assert!(
+                    shown.contains(part),
+                    "{field} is not shown on any page: {part:?}"
+                );
+            }
+        }
+        assert!(
+            !shown.contains(['{', '}', '*']),
+            "a placeholder or star came through"
         );
-        let literal = string.replace('*', "");
-        for part in literal
-            .split('{')
-            .map(|part| part.split_once('}').map_or(part, |(_, rest)| rest))
-        {
+        for sample in &ordinary {
             assert!(
-                shown.contains(part),
-                "{field} is not shown on any page: {part:?}"
+                !sample.html.contains("<bdi></bdi>") && !sample.html.contains("<b></b>"),
+                "{}: a name is missing",
+                sample.name
             );
         }
     }
-    assert!(
-        !shown.contains(['{', '}', '*']),
-        "a placeholder or star came through"
-    );
-    for sample in &ordinary {
-        assert!(
-            !sample.html.contains("<bdi></bdi>") && !sample.html.contains("<b></b>"),
-            "{}: a name is missing",
-            sample.name
-        );
+}
+
+#[test]
+fn what_is_in_another_language_says_so() {
+    for language in Language::ALL {
+        for sample in draw(&CASTS[0], language).expect("fixed addresses") {
+            let nodes = parse(&sample.html).expect("parsed above");
+            let lang = |node: &Node| node.attribute("lang").map(str::to_owned);
+            for node in &nodes {
+                let wanted = match (node.element.as_str(), node.text.as_str()) {
+                    ("html", _) => Some(language.tag()),
+                    ("blockquote", _) => Some("en"),
+                    ("bdi", "your repositories") if language != Language::English => Some("en"),
+                    _ => None,
+                };
+                assert_eq!(
+                    lang(node).as_deref(),
+                    wanted,
+                    "{}: {}",
+                    sample.name,
+                    node.element
+                );
+            }
+        }
     }
 }
 
@@ -289,14 +310,16 @@ fn pages_are_as_agreed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots");
     let how = "look at the change, then: cargo run -p strongroom-pages --example render_all -- /tmp/p && cp /tmp/p/snapshots/* src/pages/snapshots/";
     let mut wanted = BTreeSet::new();
-    for sample in draw(&CASTS[0]).expect("fixed addresses") {
-        let file = format!("{}.html", sample.name);
-        let agreed = fs::read_to_string(folder.join(&file)).unwrap_or_default();
-        let html = sample
-            .html
-            .replace(stylesheet_path(), "/assets/strongroom.css");
-        assert!(html == agreed, "{file} has changed; {how}");
-        wanted.insert(file);
+    for language in Language::ALL {
+        for sample in draw(&CASTS[0], language).expect("fixed addresses") {
+            let file = format!("{}{}.html", sample.name, ending(language));
+            let agreed = fs::read_to_string(folder.join(&file)).unwrap_or_default();
+            let html = sample
+                .html
+                .replace(stylesheet_path(), "/assets/strongroom.css");
+            assert!(html == agreed, "{file} has changed; {how}");
+            wanted.insert(file);
+        }
     }
     let present: BTreeSet<_> = fs::read_dir(&folder)
         .expect("snapshots exist")

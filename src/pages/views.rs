@@ -34,6 +34,15 @@ impl Chrome {
         }
     }
 
+    /// The same frame in a language.
+    #[must_use]
+    pub fn in_language(&self, language: Language) -> Self {
+        Self {
+            language,
+            ..self.clone()
+        }
+    }
+
     /// Operator name, or the host where none is declared.
     pub(crate) fn operator_name(&self) -> &str {
         self.operator.as_deref().unwrap_or(&self.host.text)
@@ -45,6 +54,18 @@ impl Chrome {
 pub enum Language {
     /// English, `lang="en"`.
     English,
+    /// Chinese in simplified characters, `lang="zh-Hans"`.
+    Chinese,
+}
+
+impl Language {
+    /// Every language, the one for want of a better first.
+    pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
+
+    /// Its BCP 47 tag, as pages and `Content-Language` name it.
+    pub fn tag(self) -> &'static str {
+        crate::strings::Strings::of(self).lang
+    }
 }
 
 /// An address for people to compare: ASCII (punycode), shown in monospace, left to right, never cut.
@@ -154,6 +175,8 @@ pub struct Wording {
     pub deed: Deed,
     /// Plain words that go on "It can see …" or "It can change …".
     pub words: String,
+    /// The language of the words; marked on pages in another one, for those who have pages read to them.
+    pub language: Language,
 }
 
 /// The tag before a permission.

@@ -41,6 +41,16 @@ enum Value<'a> {
     Address(&'a Address),
 }
 
+impl<'a> Value<'a> {
+    /// The text, where somebody chose it freely.
+    fn name(&self) -> &'a str {
+        match self {
+            Self::Other(text) | Self::Login(text) | Self::Ours(text) => text,
+            Self::Number(_) | Self::Code(_) | Self::Address(_) => "",
+        }
+    }
+}
+
 impl<'a> Words<'a> {
     /// Only what the frame knows.
     pub(crate) fn new(chrome: &'a Chrome) -> Self {
@@ -84,7 +94,12 @@ impl<'a> Words<'a> {
 
     /// A string without markup, for `<title>`; not escaped, the template does that.
     pub(crate) fn plain(&self, string: &str) -> String {
-        string.replace('*', "").replace("{provider}", self.provider)
+        let string = string.replace('*', "");
+        let Some((before, after)) = string.split_once("{provider}") else {
+            return string;
+        };
+        let (before, after) = (up_to(before, self.provider), on_from(self.provider, after));
+        format!("{before}{}{after}", self.provider)
     }
 
     /// `special` answers `{n}`, `{host}`, `{code}`, `{ref}` and, for another account, `{account}`.
@@ -94,16 +109,18 @@ impl<'a> Words<'a> {
         let mut rest = string;
         while let Some(at) = rest.find(['{', '*']) {
             let (before, tail) = rest.split_at(at);
-            put(&mut out, before);
             if let Some(after) = tail.strip_prefix('*') {
+                put(&mut out, before);
                 out.push_str(if bold { "</b>" } else { "<b>" });
                 bold = !bold;
                 rest = after;
             } else if let Some((name, after)) =
                 tail.strip_prefix('{').and_then(|t| t.split_once('}'))
             {
-                value(&mut out, &self.named(name, special));
-                rest = after;
+                let named = self.named(name, special);
+                put(&mut out, up_to(before, named.name()));
+                value(&mut out, &named);
+                rest = on_from(named.name(), after);
             } else {
                 break; // no closing brace: a slip in a table, which a test of the tables refuses
             }
@@ -129,6 +146,28 @@ impl<'a> Words<'a> {
             _ => Value::Ours(""),
         }
     }
+}
+
+/// What stands before a name. Strings have a space between Han and a name, for most names are Latin; beside one that is Han
+/// itself it would be a hole.
+fn up_to<'s>(before: &'s str, name: &str) -> &'s str {
+    match before.strip_suffix(' ') {
+        Some(closed) if closed.ends_with(is_han) && name.starts_with(is_han) => closed,
+        _ => before,
+    }
+}
+
+/// What stands after a name, likewise.
+fn on_from<'s>(name: &str, after: &'s str) -> &'s str {
+    match after.strip_prefix(' ') {
+        Some(closed) if closed.starts_with(is_han) && name.ends_with(is_han) => closed,
+        _ => after,
+    }
+}
+
+/// Han, kana and the full-width punctuation that goes with them (UAX 11): written without spaces.
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Appends one value with the markup its kind asks for.
@@ -231,6 +270,45 @@ mod tests {
         assert_eq!(
             html,
             "<b>Ours:</b> <bdi><b>{provider} &#60;b&#62;*x*&#60;/b&#62;</b></bdi> at <bdi>A&#38;B</bdi>"
+        );
+    }
+
+    #[test]
+    fn names_in_han_stand_without_spaces_and_others_with() {
+        let said = |provider| {
+            let words = Words {
+                provider,
+                ..Words::default()
+            };
+            let html = words.say("连接您的 {provider} 账号：{provider} 与 {n}");
+            (html.to_string(), words.plain("连接*您的* {provider} 账号"))
+        };
+        assert_eq!(
+            said("飞书"),
+            (
+                "连接您的<bdi>飞书</bdi>账号：<bdi>飞书</bdi>与 <bdi></bdi>".to_owned(),
+                "连接您的飞书账号".to_owned()
+            )
+        );
+        assert_eq!(
+            said("GitHub"),
+            (
+                "连接您的 <bdi>GitHub</bdi> 账号：<bdi>GitHub</bdi> 与 <bdi></bdi>".to_owned(),
+                "连接您的 GitHub 账号".to_owned()
+            )
+        );
+        assert!(
+            said("QQ 音乐")
+                .0
+                .starts_with("连接您的 <bdi>QQ 音乐</bdi>账号")
+        );
+        let words = Words {
+            provider: "飞书",
+            ..Words::default()
+        };
+        assert_eq!(
+            words.say("Your {provider} account").to_string(),
+            "Your <bdi>飞书</bdi> account"
         );
     }
 

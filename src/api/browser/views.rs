@@ -7,8 +7,8 @@ use actors::doors::{AskView, FlowPage, PersonView, ProviderLeaving, Replaced, To
 use domain::{BrowserFlowId, FailureCode, LoginRefused, McpClient, ScopeEffect, ScopeSet};
 use pages::{
     Address, ArrivalView, Cause, Client, ConfirmView, ConsentView, DeclinedView, Deed, DoneView,
-    Earlier, ErrorView, Exact, ExpiredView, Form, Href, HrefError, LeavingView, MismatchView, Page,
-    Person, Quote, Scope, SignInView, SignOut, Wording,
+    Earlier, ErrorView, Exact, ExpiredView, Form, Href, HrefError, Language, LeavingView,
+    MismatchView, Page, Person, Quote, Scope, SignInView, SignOut, Wording,
 };
 use url::Url;
 
@@ -213,7 +213,11 @@ fn scopes(ask: &AskView, set: &ScopeSet) -> Vec<Scope> {
             ScopeEffect::See => Deed::See,
             ScopeEffect::Change => Deed::Change,
         };
-        Some(Wording { deed, words })
+        Some(Wording {
+            deed,
+            words,
+            language: Language::English,
+        })
     };
     let scope = |name: &str| Scope {
         raw: name.to_owned(),

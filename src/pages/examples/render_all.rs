@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use strongroom_pages::{assets, stylesheet_path};
+use strongroom_pages::{Language, assets, stylesheet_path};
 
 mod samples;
 
@@ -17,26 +17,29 @@ fn main() -> Result<(), Box<dyn Error>> {
         .nth(1)
         .map(PathBuf::from)
         .ok_or("name a folder to write into")?;
-    for cast in &samples::CASTS {
-        for sample in samples::samples(cast)? {
+    for language in Language::ALL {
+        let ending = samples::ending(language);
+        for cast in &samples::CASTS {
+            for sample in samples::samples(cast, language)? {
+                write(
+                    &folder.join("pages").join(format!("{}{ending}", cast.label)),
+                    &format!("{}.html", sample.name),
+                    sample.html.as_bytes(),
+                )?;
+            }
+        }
+        // As the tests compare them: without the hash, so that a change of style is no change of every page.
+        let ordinary = samples::CASTS.first().ok_or("no cast")?;
+        for sample in samples::samples(ordinary, language)? {
+            let html = sample
+                .html
+                .replace(stylesheet_path(), "/assets/strongroom.css");
             write(
-                &folder.join("pages").join(cast.label),
-                &format!("{}.html", sample.name),
-                sample.html.as_bytes(),
+                &folder.join("snapshots"),
+                &format!("{}{ending}.html", sample.name),
+                html.as_bytes(),
             )?;
         }
-    }
-    // As the tests compare them: without the hash, so that a change of style is no change of every page.
-    let ordinary = samples::CASTS.first().ok_or("no cast")?;
-    for sample in samples::samples(ordinary)? {
-        let html = sample
-            .html
-            .replace(stylesheet_path(), "/assets/strongroom.css");
-        write(
-            &folder.join("snapshots"),
-            &format!("{}.html", sample.name),
-            html.as_bytes(),
-        )?;
     }
     for asset in assets() {
         write(&folder, asset.path.trim_start_matches('/'), &asset.bytes)?;

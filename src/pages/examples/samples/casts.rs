@@ -28,8 +28,8 @@ pub(crate) struct Cast {
     pub(crate) raw: &'static str,
 }
 
-/// One friendly cast and three hostile ones.
-pub(crate) const CASTS: [Cast; 4] = [
+/// Two friendly casts, in Latin and in Han, and three hostile ones.
+pub(crate) const CASTS: [Cast; 5] = [
     Cast {
         label: "ordinary",
         server: "Release Notes",
@@ -43,6 +43,20 @@ pub(crate) const CASTS: [Cast; 4] = [
         lang: "en",
         client: "desktop-assistant",
         raw: "admin:enterprise",
+    },
+    Cast {
+        label: "han",
+        server: "发布说明",
+        server_origin: "xn--xhqt8ko60avf.mcp.northwind.example",
+        provider: "飞书",
+        account: "陈爱丽",
+        other_account: "王小明",
+        person: "陈爱丽",
+        login: "爱丽@northwind.example",
+        reason: "我需要读取 v2.3 之后合并的拉取请求，以便起草您要的发布说明。",
+        lang: "zh-CN",
+        client: "桌面助手",
+        raw: "管理:企业",
     },
     Cast {
         label: "markup",

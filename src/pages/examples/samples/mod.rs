@@ -2,9 +2,9 @@
 
 use strongroom_pages::{
     Address, ArrivalView, Cause, Chrome, DeclinedView, Deed, DevHomeView, DevPlace, DoneView,
-    ErrorView, ExpiredView, Form, Href, HrefError, LeavingView, MismatchView, Page, Person,
-    ProblemView, Provider, Scope, Server, SignInView, SignOut, SignedOutView, SigningInView,
-    Wording, render,
+    ErrorView, ExpiredView, Form, Href, HrefError, Language, LeavingView, MismatchView, Page,
+    Person, ProblemView, Provider, Scope, Server, SignInView, SignOut, SignedOutView,
+    SigningInView, Wording, render,
 };
 
 mod casts;
@@ -24,9 +24,10 @@ pub(crate) struct Sample {
 ///
 /// # Errors
 /// None in practice: the address is fixed.
-pub(crate) fn chrome() -> Result<Chrome, HrefError> {
+pub(crate) fn chrome(language: Language) -> Result<Chrome, HrefError> {
     Ok(Chrome {
         operator: Some("Northwind".to_owned()),
+        language,
         support_url: Some(Href::new(
             "https://help.northwind.example/?from=strongroom&to=people",
         )?),
@@ -37,15 +38,24 @@ pub(crate) fn chrome() -> Result<Chrome, HrefError> {
     })
 }
 
-/// Every page and state for one cast.
+/// What the name of a file or folder in a language ends with.
+pub(crate) fn ending(language: Language) -> &'static str {
+    match language {
+        Language::English => "",
+        Language::Chinese => ".zh",
+    }
+}
+
+/// Every page and state for one cast, in one language.
 ///
 /// # Errors
 /// None in practice: all addresses are fixed.
-pub(crate) fn samples(cast: &Cast) -> Result<Vec<Sample>, HrefError> {
-    let mut out = before(&chrome()?)?;
-    out.extend(steps(cast, &chrome()?)?);
-    out.extend(ends(cast, &chrome()?)?);
-    out.extend(bare());
+pub(crate) fn samples(cast: &Cast, language: Language) -> Result<Vec<Sample>, HrefError> {
+    let chrome = chrome(language)?;
+    let mut out = before(&chrome)?;
+    out.extend(steps(cast, &chrome)?);
+    out.extend(ends(cast, &chrome)?);
+    out.extend(bare(language));
     Ok(out)
 }
 
@@ -89,7 +99,7 @@ fn before(chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
 
 /// The three steps.
 fn steps(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
-    let mut out: Vec<_> = walk::consents(cast)
+    let mut out: Vec<_> = walk::consents(cast, chrome.language)
         .iter()
         .map(|(name, view)| sample(name, view, chrome))
         .collect();
@@ -109,7 +119,7 @@ fn steps(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
     out.push(sample("leaving", &leaving, chrome));
     out.push(sample("leaving.soon", &leaving_soon, chrome));
     out.extend(
-        walk::confirms(cast)
+        walk::confirms(cast, chrome.language)
             .iter()
             .map(|(name, view)| sample(name, view, chrome)),
     );
@@ -141,7 +151,7 @@ fn ends(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
         sample("done", &done(Some(cast.account), true), chrome),
         sample("done.unnamed", &done(None, false), chrome),
         sample("signed_out", &SignedOutView, chrome),
-        sample("problem", &PROBLEM, chrome),
+        sample("problem", &problem(chrome.language), chrome),
     ];
     out.extend(
         errors()?
@@ -152,10 +162,13 @@ fn ends(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
 }
 
 /// Pages where the operator has declared nothing about themselves.
-fn bare() -> Vec<Sample> {
-    let chrome = Chrome::new(Address::new("localhost:7601"));
+fn bare(language: Language) -> Vec<Sample> {
+    let chrome = Chrome {
+        language,
+        ..Chrome::new(Address::new("localhost:7601"))
+    };
     vec![
-        sample("dev_home", &dev_home(), &chrome),
+        sample("dev_home", &dev_home(language), &chrome),
         sample("expired.bare", &ExpiredView, &chrome),
     ]
 }
@@ -209,24 +222,51 @@ fn errors() -> Result<Vec<(&'static str, ErrorView)>, HrefError> {
     ])
 }
 
-const PROBLEM: ProblemView = ProblemView {
-    title: "Too many requests",
-    detail: "Too much was asked for in a short time; nothing was changed. Try again after Retry-After seconds.",
-    code: "too-many-requests",
-    status: 429,
-};
+fn problem(language: Language) -> ProblemView {
+    let [title, detail] = match language {
+        Language::English => [
+            "Too many requests",
+            "Too much was asked for in a short time; nothing was changed. Try again after Retry-After seconds.",
+        ],
+        Language::Chinese => [
+            "请求过多",
+            "短时间内的请求过多；没有更改任何内容。请在 Retry-After 给出的秒数之后重试。",
+        ],
+    };
+    ProblemView {
+        title,
+        detail,
+        code: "too-many-requests",
+        status: 429,
+    }
+}
 
-fn dev_home() -> DevHomeView {
-    let place = |label: &str, url: &str| DevPlace {
-        label: label.to_owned(),
+fn dev_home(language: Language) -> DevHomeView {
+    let place = |en: &str, zh: &str, url: &str| DevPlace {
+        label: in_language(language, [en, zh]),
         url: url.to_owned(),
     };
     DevHomeView {
         places: vec![
-            place("API for servers", "http://127.0.0.1:7602"),
-            place("Practice issuer", "http://127.0.0.1:7611"),
-            place("Practice provider", "http://127.0.0.2:7612"),
+            place(
+                "API for servers",
+                "供服务器使用的 API",
+                "http://127.0.0.1:7602",
+            ),
+            place("Practice issuer", "练习用登录服务", "http://127.0.0.1:7611"),
+            place(
+                "Practice provider",
+                "练习用第三方服务",
+                "http://127.0.0.2:7612",
+            ),
         ],
+    }
+}
+
+fn in_language(language: Language, [en, zh]: [&str; 2]) -> String {
+    match language {
+        Language::English => en.to_owned(),
+        Language::Chinese => zh.to_owned(),
     }
 }
 
@@ -262,14 +302,21 @@ fn person(cast: &Cast, with_name: bool) -> Person {
     }
 }
 
-fn scope(raw: &str, deed: Deed, words: &str) -> Scope {
+/// A permission with its words in the language of the page.
+fn scope(raw: &str, deed: Deed, language: Language, words: [&str; 2]) -> Scope {
     Scope {
         raw: raw.to_owned(),
         wording: Some(Wording {
             deed,
-            words: words.to_owned(),
+            words: in_language(language, words),
+            language,
         }),
     }
+}
+
+/// A permission that the operator has put into English words alone.
+fn english(raw: &str, deed: Deed, words: &str) -> Scope {
+    scope(raw, deed, Language::English, [words, ""])
 }
 
 fn unknown(cast: &Cast) -> Scope {
@@ -279,22 +326,32 @@ fn unknown(cast: &Cast) -> Scope {
     }
 }
 
-fn scopes() -> Vec<Scope> {
+fn scopes(language: Language) -> Vec<Scope> {
+    let scope = |raw, deed, words| scope(raw, deed, language, words);
     vec![
         scope(
             "read:repo",
             Deed::See,
-            "your repositories, including private ones",
+            [
+                "your repositories, including private ones",
+                "您的代码仓库，包括私有仓库",
+            ],
         ),
         scope(
             "user:email",
             Deed::See,
-            "your name and your e-mail addresses at GitHub",
+            [
+                "your name and your e-mail addresses at GitHub",
+                "您在 GitHub 的姓名和电子邮件地址",
+            ],
         ),
         scope(
             "issues",
             Deed::Change,
-            "issues, pull requests and their comments, as you",
+            [
+                "issues, pull requests and their comments, as you",
+                "议题、拉取请求及其评论（以您的名义）",
+            ],
         ),
     ]
 }

@@ -1,14 +1,19 @@
 //! The two pages of the walk that ask something, in every state.
 
-use strongroom_pages::{Client, ConfirmView, ConsentView, Deed, Earlier, Exact, Quote};
+use strongroom_pages::{Client, ConfirmView, ConsentView, Deed, Earlier, Exact, Language, Quote};
 
-use super::{Cast, form, person, provider, scope, scopes, server, sign_out, unknown};
+use super::{Cast, english, form, person, provider, scope, scopes, server, sign_out, unknown};
 
-pub(super) fn consents(cast: &Cast) -> Vec<(&'static str, ConsentView)> {
-    let view = consent(cast);
+pub(super) fn consents(cast: &Cast, language: Language) -> Vec<(&'static str, ConsentView)> {
+    let view = consent(cast, language);
     let many = (1..=9).flat_map(|n| {
         [
-            scope(&format!("read:{n}"), Deed::See, "one more thing"),
+            scope(
+                &format!("read:{n}"),
+                Deed::See,
+                language,
+                ["one more thing", "又一项内容"],
+            ),
             unknown(cast),
         ]
     });
@@ -25,7 +30,7 @@ pub(super) fn consents(cast: &Cast) -> Vec<(&'static str, ConsentView)> {
             "consent.short",
             ConsentView {
                 scopes: vec![
-                    scope("repo", Deed::Change, "your repositories"),
+                    english("repo", Deed::Change, "your repositories"),
                     unknown(cast),
                 ],
                 exact: Exact {
@@ -59,12 +64,12 @@ pub(super) fn consents(cast: &Cast) -> Vec<(&'static str, ConsentView)> {
     ]
 }
 
-fn consent(cast: &Cast) -> ConsentView {
+fn consent(cast: &Cast, language: Language) -> ConsentView {
     ConsentView {
         server: server(cast),
         provider: provider(cast),
         person: person(cast, true),
-        scopes: scopes(),
+        scopes: scopes(language),
         exact: Exact {
             server: "https://release-notes.mcp.northwind.example/".to_owned(),
             provider: "https://github.com/login/oauth/authorize".to_owned(),
@@ -84,14 +89,14 @@ fn consent(cast: &Cast) -> ConsentView {
     }
 }
 
-pub(super) fn confirms(cast: &Cast) -> Vec<(&'static str, ConfirmView)> {
+pub(super) fn confirms(cast: &Cast, language: Language) -> Vec<(&'static str, ConfirmView)> {
     let view = ConfirmView {
         account: Some(cast.account.to_owned()),
         changed_from: None,
         provider: provider(cast),
         server: server(cast),
         person: person(cast, true),
-        allowed: scopes(),
+        allowed: scopes(language),
         missing: Vec::new(),
         extra: Vec::new(),
         yes: form("confirm"),
@@ -101,7 +106,12 @@ pub(super) fn confirms(cast: &Cast) -> Vec<(&'static str, ConfirmView)> {
         reference: "7QK4-2M9D".to_owned(),
     };
     let changed = Some(Earlier::Named(cast.other_account.to_owned()));
-    let missing = vec![scope("workflow", Deed::Change, "your automation files")];
+    let missing = vec![scope(
+        "workflow",
+        Deed::Change,
+        language,
+        ["your automation files", "您的自动化流程文件"],
+    )];
     vec![
         ("confirm", view.clone()),
         (
