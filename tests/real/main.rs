@@ -1,5 +1,5 @@
 //! Real parts on every side: the program as operators run it, npm's `oidc-provider` as issuer and as third-party provider,
-//! headless Chromium, and an MCP server and client on the official SDK in both protocol eras.
+//! headless Chromium, and MCP servers and clients on the official SDKs and fastmcp in both protocol eras.
 //!
 //! `scripts/setup-tests` installs what is needed; without it these tests fail and say so. Screenshots of every page go to
 //! `tests/real/out`.
@@ -23,6 +23,8 @@ mod encoding;
 #[cfg(test)]
 mod installation;
 #[cfg(test)]
+mod interop;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod peer;
@@ -34,6 +36,8 @@ mod program;
 #[path = "../support/remains.rs"]
 #[expect(dead_code, reason = "the program's log comes with the program here")]
 mod remains;
+#[cfg(test)]
+mod sample;
 #[cfg(test)]
 #[path = "../it/support/server.rs"]
 #[expect(dead_code, reason = "the attack tests use more of it")]

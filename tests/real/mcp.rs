@@ -1,22 +1,29 @@
 //! A real MCP server whose tool needs a credential, driven by the SDK's own client in both protocol eras.
 
-use std::process::Command;
-
-use crate::installation::{Installation, RESOURCE};
-use crate::peer::{Peer, Said, python, run};
-use crate::remains;
+use crate::installation::Installation;
+use crate::peer::Peer;
+use crate::sample::{Client, PYTHON, start};
 
 #[actix_web::test]
 async fn the_modern_era_connects_in_the_middle_of_a_tool_call() {
     let vault = Installation::start();
     let server = mcp_server(&vault, &[]);
-    let said = call(&vault, &server, &["--era", "modern"]).await;
+    let said = Client::Python
+        .call(&vault, &server, "alice", &["--era", "modern"])
+        .await;
     assert_eq!(said.code, 0, "{}\n{}", said.all, vault.log());
     assert_eq!(said.json["protocol_version"], "2026-07-28");
     assert_eq!(said.json["data"]["owner"], "alice");
     assert_eq!(said.json["prompts"].as_array().unwrap().len(), 1);
     // A second call asks nobody anything, even a client that could not be asked.
-    let said = call(&vault, &server, &["--era", "modern", "--answer", "none"]).await;
+    let said = Client::Python
+        .call(
+            &vault,
+            &server,
+            "alice",
+            &["--era", "modern", "--answer", "none"],
+        )
+        .await;
     assert_eq!(said.json["data"]["owner"], "alice", "{}", said.all);
     vault.stop();
 }
@@ -25,7 +32,9 @@ async fn the_modern_era_connects_in_the_middle_of_a_tool_call() {
 async fn the_legacy_era_connects_by_the_error_that_asks_for_a_url() {
     let vault = Installation::start();
     let server = mcp_server(&vault, &["--legacy", "raise"]);
-    let said = call(&vault, &server, &["--era", "legacy"]).await;
+    let said = Client::Python
+        .call(&vault, &server, "alice", &["--era", "legacy"])
+        .await;
     assert_eq!(said.code, 0, "{}\n{}", said.all, vault.log());
     assert_eq!(said.json["protocol_version"], "2025-11-25");
     assert_eq!(said.json["data"]["owner"], "alice");
@@ -36,7 +45,9 @@ async fn the_legacy_era_connects_by_the_error_that_asks_for_a_url() {
 async fn the_legacy_era_connects_by_a_pushed_elicitation_and_is_told_of_its_end() {
     let vault = Installation::start();
     let server = mcp_server(&vault, &["--legacy", "elicit"]);
-    let said = call(&vault, &server, &["--era", "legacy"]).await;
+    let said = Client::Python
+        .call(&vault, &server, "alice", &["--era", "legacy"])
+        .await;
     assert_eq!(said.code, 0, "{}\n{}", said.all, vault.log());
     assert_eq!(said.json["data"]["owner"], "alice");
     assert_eq!(
@@ -53,7 +64,14 @@ async fn a_client_that_cannot_be_asked_gets_the_link_as_text() {
     let vault = Installation::start();
     let server = mcp_server(&vault, &[]);
     for era in ["modern", "legacy"] {
-        let said = call(&vault, &server, &["--era", era, "--answer", "none"]).await;
+        let said = Client::Python
+            .call(
+                &vault,
+                &server,
+                "alice",
+                &["--era", era, "--answer", "none"],
+            )
+            .await;
         assert_eq!(said.code, 3, "{}", said.all);
         assert!(
             said.json["error"].as_str().unwrap().contains("/c/"),
@@ -69,7 +87,14 @@ async fn at_017_accept_without_any_browser_visit_gives_nothing() {
     let vault = Installation::start();
     let server = mcp_server(&vault, &[]);
     for era in ["modern", "legacy"] {
-        let said = call(&vault, &server, &["--era", era, "--answer", "accept"]).await;
+        let said = Client::Python
+            .call(
+                &vault,
+                &server,
+                "alice",
+                &["--era", era, "--answer", "accept"],
+            )
+            .await;
         assert_ne!(said.code, 0, "{}", said.all);
         assert!(said.json["data"].is_null(), "{}", said.all);
         assert_eq!(vault.status("alice").await, "elicit");
@@ -88,7 +113,14 @@ async fn declining_and_cancelling_in_the_client_end_the_call() {
         ("legacy", "decline"),
         ("legacy", "cancel"),
     ] {
-        let said = call(&vault, &server, &["--era", era, "--answer", answer]).await;
+        let said = Client::Python
+            .call(
+                &vault,
+                &server,
+                "alice",
+                &["--era", era, "--answer", answer],
+            )
+            .await;
         assert_ne!(said.code, 0, "{}", said.all);
         assert!(said.json["data"].is_null(), "{}", said.all);
     }
@@ -96,30 +128,5 @@ async fn declining_and_cancelling_in_the_client_end_the_call() {
 }
 
 fn mcp_server(vault: &Installation, more: &[&str]) -> Peer {
-    let mut command = python("mcp_server.py");
-    command.args([
-        "--vault",
-        &vault.api,
-        "--issuer",
-        vault.issuer(),
-        "--api",
-        &format!("{}/api/notes", vault.provider()),
-    ]);
-    command
-        .args(["--resource", RESOURCE])
-        .args(more)
-        .env("STRONGROOM_KEY", &vault.server.key);
-    Peer::start(command)
-}
-
-async fn call(vault: &Installation, server: &Peer, arguments: &[&str]) -> Said {
-    let mut command: Command = python("mcp_client.py");
-    command
-        .arg(&server.address)
-        .args(arguments)
-        .env("MCP_TOKEN", vault.token("alice").await);
-    let said = run(command).await;
-    // The link is for the client; nothing else that the vault knows is.
-    remains::said("what an MCP client was told", &["ticket"], &said.all);
-    said
+    start(&PYTHON, vault, more)
 }

@@ -95,6 +95,15 @@ pub(crate) fn python(script: &str) -> Command {
     command
 }
 
+/// `node <TypeScript file of tests/interop>`; Node takes the types off by itself.
+pub(crate) fn typescript(file: &str) -> Command {
+    let folder = tests().join("interop/typescript");
+    installed(folder.join("node_modules"));
+    let mut command = Command::new(installed(tests().join("node/node_modules/.bin/node")));
+    command.arg(folder.join(file));
+    command
+}
+
 /// The folder of all tests.
 pub(crate) fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
