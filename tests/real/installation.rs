@@ -58,7 +58,9 @@ impl Installation {
         let api = format!("http://127.0.0.1:{}", ports.1);
         let server = McpServer::new(&api, &keys[0]);
         // A connection that lay idle is closed by Node just when it is used again.
-        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .pool_max_idle_per_host(0);
         let http = http.build().unwrap();
         Self {
             program,
