@@ -1,6 +1,8 @@
 //! Every problem of the api and admin listeners: status, slug, title, and what happened with what to do next. The connect
 //! listener shows the same words to people, at the address that is the problem's type.
 
+mod zh;
+
 macro_rules! kinds {
     ($($name:ident = $status:literal $slug:literal, $title:literal, $detail:literal;)+) => {
         /// Which problem. Its slug is stable and part of the API.

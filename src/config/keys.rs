@@ -369,7 +369,11 @@ pub(super) const SCOPE: Keys = &[
     ),
     key(
         "words",
-        "Write in plain words what the scope allows, at most 160 characters, or leave the line out.",
+        "Write in plain English words what the scope allows, at most 160 characters, or leave the line out.",
+    ),
+    key(
+        "words_in",
+        "Write the same words in the other languages of the pages, e.g. `words_in = { zh-Hans = \"您的代码仓库\" }`, or leave the line out.",
     ),
 ];
 

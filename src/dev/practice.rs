@@ -176,11 +176,13 @@ name = "/name"
 name = "notes.read"
 effect = "see"
 words = "your practice notes"
+words_in = {{ zh-Hans = "您的练习笔记" }}
 
 [[provider.scope]]
 name = "notes.write"
 effect = "change"
 words = "your practice notes: add, edit and delete them"
+words_in = {{ zh-Hans = "您的练习笔记：添加、编辑和删除" }}
 "#
         )
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::switch::{self, Check};
 use crate::{
-    AccountAlias, BrowserFlowId, ElicitationId, GrantId, Identity, IssuerSlug, McpClient,
+    AccountAlias, BrowserFlowId, ElicitationId, GrantId, Identity, IssuerSlug, Locale, McpClient,
     ProviderSlug, ScopeSet, ServerSlug, TenantSlug, Timestamp,
 };
 
@@ -127,6 +127,9 @@ pub struct Elicitation {
     pub request_digest: Option<crate::Digest>,
     /// The server's own words.
     pub reason: Option<Box<str>>,
+    /// The language its server asks its pages to be in. No decision rests on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<Locale>,
     /// Keyed hash of the connect ticket.
     pub ticket: crate::Digest,
     /// When it was made.

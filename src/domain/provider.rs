@@ -92,8 +92,10 @@ pub struct ScopeInfo {
     pub name: Box<str>,
     /// Reading or writing.
     pub effect: ScopeEffect,
-    /// What people read after the tag; `None`: we cannot say.
+    /// What people read after the tag, in English; `None`: we cannot say.
     pub words: Option<Box<str>>,
+    /// The same in other languages of the pages, each with its tag (`zh-Hans`).
+    pub words_in: Vec<(Box<str>, Box<str>)>,
 }
 
 /// Whether an authorization code is bound to the one who asked for it by a proof key (PKCE).

@@ -2,8 +2,10 @@
 //! Every `String` here may hold hostile text; the templates escape and isolate all of it.
 
 mod error;
+mod language;
 
 pub use error::{Cause, ErrorView, ProblemView};
+pub use language::Language;
 
 use crate::href::Href;
 
@@ -34,37 +36,9 @@ impl Chrome {
         }
     }
 
-    /// The same frame in a language.
-    #[must_use]
-    pub fn in_language(&self, language: Language) -> Self {
-        Self {
-            language,
-            ..self.clone()
-        }
-    }
-
     /// Operator name, or the host where none is declared.
     pub(crate) fn operator_name(&self) -> &str {
         self.operator.as_deref().unwrap_or(&self.host.text)
-    }
-}
-
-/// A language the pages are worded in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    /// English, `lang="en"`.
-    English,
-    /// Chinese in simplified characters, `lang="zh-Hans"`.
-    Chinese,
-}
-
-impl Language {
-    /// Every language, the one for want of a better first.
-    pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
-
-    /// Its BCP 47 tag, as pages and `Content-Language` name it.
-    pub fn tag(self) -> &'static str {
-        crate::strings::Strings::of(self).lang
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::{BrowserFlowId, FailureCode, Issuer, Provider, RequestId, ScopeSet, Server};
+use domain::{BrowserFlowId, FailureCode, Issuer, Locale, Provider, RequestId, ScopeSet, Server};
 use secret::{BrowserCookie, ConnectTicket, SessionCookie};
 use std::sync::Arc;
 
@@ -50,6 +50,8 @@ pub enum Opened {
         cookie: Option<BrowserCookie>,
         /// Digits of the flow cookies that make room for it.
         forget: Vec<Box<str>>,
+        /// The language that the link's server asks for.
+        locale: Option<Locale>,
     },
     /// This browser is in the middle of too many other requests; nothing was made.
     Crowded,
@@ -82,6 +84,8 @@ pub struct AskView {
     pub client: domain::McpClient,
     /// The server's words.
     pub reason: Option<Box<str>>,
+    /// The language of the server's words, if it named one.
+    pub locale: Option<Locale>,
     /// Time left.
     pub left: Duration,
     /// Short reference that people may quote.
@@ -200,6 +204,8 @@ pub struct LoginLeaving {
     pub issuer: Arc<Issuer>,
     /// Where to go.
     pub url: url::Url,
+    /// The flow it is for.
+    pub flow: BrowserFlowId,
 }
 
 /// Signed in: a new session, whatever the browser had before.
@@ -261,6 +267,14 @@ pub trait BrowserDoor: Send + Sync + 'static {
         ticket: &'a ConnectTicket,
         cookies: &'a Cookies,
     ) -> Answer<'a, Option<Opened>>;
+
+    /// The language that a flow's server asks its pages to be in; `None` for whoever does not hold the flow's cookie.
+    /// Changes nothing.
+    fn locale<'a>(
+        &'a self,
+        flow: BrowserFlowId,
+        cookies: &'a Cookies,
+    ) -> Answer<'a, Option<Locale>>;
 
     /// Which page the flow shows in this browser. Changes nothing.
     fn page<'a>(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     AccountAlias, AuthenticatedServer, Digest, ElicitationId, ElicitationState, FailureCode,
-    GrantId, GrantStatus, ProviderSlug, ScopeSet, Timestamp, VerifiedSubject, text,
+    GrantId, GrantStatus, Locale, ProviderSlug, ScopeSet, Timestamp, VerifiedSubject, text,
 };
 use secret::{AccessToken, SubjectToken};
 
@@ -38,6 +38,8 @@ pub struct Wanted {
     pub request_digest: Option<Digest>,
     /// The server's own words; checked by [`reason_is_plain`].
     pub reason: Option<Box<str>>,
+    /// The language that the pages of a new link shall be in, and that `reason` is in.
+    pub locale: Option<Locale>,
 }
 
 /// Whether a server's reason may be shown: at most 200 characters of plain text, nothing that hides or turns text, nothing

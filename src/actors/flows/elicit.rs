@@ -77,6 +77,7 @@ fn facts(
         scopes: permitted.scopes().clone(),
         request_digest: wanted.request_digest,
         reason: wanted.reason.clone(),
+        locale: wanted.locale.clone(),
         ticket: core.lookup(crypto::LookupLabel::Ticket, ticket.as_bytes()),
         created: ctx.now,
         expires: ctx.now.plus(Elicitation::LIFE),

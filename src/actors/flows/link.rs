@@ -70,7 +70,10 @@ async fn step(
     let known = already_walking(core, ctx.now, &facts, cookies).await?;
     let mut changes = Changes::default();
     let (facts, opened) = match known {
-        Some(flow) => (facts, Some(go_on(flow, owned, &mut changes))),
+        Some(flow) => {
+            let opened = go_on(flow, (owned, &facts), &mut changes);
+            (facts, Some(opened))
+        }
         None if facts.is_final() => (facts, None),
         None => {
             let made = match room_in_browser(core, ctx.now, cookies, owned).await? {
@@ -89,11 +92,7 @@ async fn step(
                 made?;
                 return Ok(Some(Opened::Crowded));
             };
-            let opened = Opened::Flow {
-                flow,
-                cookie: Some(cookie),
-                forget,
-            };
+            let opened = opened((flow, Some(cookie)), forget, &facts);
             (facts, Some(opened))
         }
     };
@@ -111,17 +110,30 @@ async fn step(
 }
 
 /// The flow that this browser walks already. From now on it is the owner's, if that is who is here.
-fn go_on(flow: Stored<BrowserFlow>, owned: bool, changes: &mut Changes) -> Opened {
+fn go_on(
+    flow: Stored<BrowserFlow>,
+    (owned, facts): (bool, &Elicitation),
+    changes: &mut Changes,
+) -> Opened {
     let id = flow.value.id;
     if owned && !flow.value.owned {
         let mut value = flow.value;
         value.owned = true;
         changes.put(rows::keys::flow(id), flow.revision, &value);
     }
+    opened((id, None), Vec::new(), facts)
+}
+
+fn opened(
+    (flow, cookie): (BrowserFlowId, Option<BrowserCookie>),
+    forget: Vec<Box<str>>,
+    facts: &Elicitation,
+) -> Opened {
     Opened::Flow {
-        flow: id,
-        cookie: None,
-        forget: Vec::new(),
+        flow,
+        cookie,
+        forget,
+        locale: facts.locale.clone(),
     }
 }
 

@@ -113,7 +113,11 @@ pub(crate) async fn leaving(
         fresh: pre.fresh,
     };
     match core.upstream.login_url(&issuer, &request, ctx.now).await {
-        Ok(url) => Ok(Some(Ok(LoginLeaving { issuer, url }))),
+        Ok(url) => Ok(Some(Ok(LoginLeaving {
+            issuer,
+            url,
+            flow: pre.flow,
+        }))),
         Err(reason) => Ok(Some(Err(failed(
             core,
             ctx,

@@ -261,6 +261,7 @@ pub(crate) fn ask(ctx: Ctx, walk: &Walk) -> Result<AskView, Refusal> {
         scopes: facts.scopes.clone(),
         client: facts.client.clone(),
         reason: facts.reason.clone(),
+        locale: facts.locale.clone(),
         left: facts.expires.min(facts.hard_end()).left(ctx.now),
         reference: reference(ctx.request).into(),
     })

@@ -71,6 +71,7 @@ pub(crate) async fn known(
         return Err(Refusal::Gone);
     };
     let facts = row.value;
+    // Not `locale`: it changes no meaning, and a link in the language it was first asked for in is better than none.
     let same = elicit::is_mine(core, caller, subject, &facts)?
         && facts.provider == wanted.provider
         && facts.scopes == wanted.scopes

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::{
     BrowserFlow, BrowserFlowId, Digest, Elicitation, ElicitationOwner, FormAction, FormProof,
-    FormRefused, Issuer, Permitted, Provider, SamePerson, Server, Timestamp,
+    FormRefused, Issuer, Locale, Permitted, Provider, SamePerson, Server, Timestamp,
 };
 use secret::BrowserCookie;
 use subtle::ConstantTimeEq as _;
@@ -63,6 +63,23 @@ pub(crate) async fn load(
         return Ok(None);
     }
     assemble(core, ctx, flow, cookies).await
+}
+
+/// The language that a flow's server asks for, for the browser that holds its cookie, whatever else holds or not: also a
+/// page that says only that something ended is in the language of those before it.
+pub(crate) async fn locale(
+    core: &Core,
+    id: BrowserFlowId,
+    cookies: &Cookies,
+) -> Result<Option<Locale>, Refusal> {
+    let Some(flow) = flow(core, id).await? else {
+        return Ok(None);
+    };
+    if !holds_cookie(core, &flow.value, cookies) {
+        return Ok(None);
+    }
+    let elicitation = elicit::load(core, flow.value.elicitation).await?;
+    Ok(elicitation.and_then(|row| row.value.locale))
 }
 
 /// The row of a flow.

@@ -1,7 +1,7 @@
 //! The door of the connect listener, answered by the flows. What changes something runs detached from the request: a
 //! browser that goes away in the middle of a step does not leave half of it undone.
 
-use domain::{BrowserFlowId, FailureCode};
+use domain::{BrowserFlowId, FailureCode, Locale};
 use secret::ConnectTicket;
 
 use super::Vault;
@@ -9,7 +9,7 @@ use crate::doors::{
     Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
     Posted, PostedForm, ProviderLeaving, SignedIn,
 };
-use crate::flows::{callback, confirm, consent, decline, link, login, page, sign_out};
+use crate::flows::{callback, confirm, consent, decline, link, login, page, sign_out, walk};
 
 impl BrowserDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -29,6 +29,14 @@ impl BrowserDoor for Vault {
             ticket,
             cookies,
         ))
+    }
+
+    fn locale<'a>(
+        &'a self,
+        flow: BrowserFlowId,
+        cookies: &'a Cookies,
+    ) -> Answer<'a, Option<Locale>> {
+        Box::pin(walk::locale(&self.core, flow, cookies))
     }
 
     fn page<'a>(

@@ -1,16 +1,18 @@
 //! Answers: one request and the ways to end it. The only map from refusals of the door to status codes and error pages.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::doors::{Ctx, Refusal, reference};
-use domain::BrowserFlowId;
-use pages::{ArrivalView, Cause, ErrorView, ExpiredView, Href, Page};
+use domain::{BrowserFlowId, Locale};
+use pages::{ArrivalView, Cause, ErrorView, ExpiredView, Href, Language, Page};
 
 use super::App;
 use super::cookies::Jar;
+use super::language;
 use super::metadata::{Came, Metadata};
 use crate::guard::REQUEST;
 
@@ -37,6 +39,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) app: &'a App,
     pub(crate) request: &'a HttpRequest,
     pub(crate) ctx: Ctx,
+    language: Cell<Language>,
 }
 
 impl<'a> Visit<'a> {
@@ -44,7 +47,38 @@ impl<'a> Visit<'a> {
     pub(crate) fn of(request: &'a HttpRequest, app: &'a App) -> Self {
         let given = request.extensions().get::<Ctx>().copied();
         let ctx = given.unwrap_or_else(|| app.door.begin());
-        Self { app, request, ctx }
+        Self::new(request, app, ctx)
+    }
+
+    /// A request whose pages are in the language that its browser asks for, until a flow is known.
+    pub(crate) fn new(request: &'a HttpRequest, app: &'a App, ctx: Ctx) -> Self {
+        let accepted = language::accepted(request.headers());
+        Self {
+            app,
+            request,
+            ctx,
+            language: Cell::new(accepted.unwrap_or(Language::English)),
+        }
+    }
+
+    /// The language of its pages.
+    pub(crate) fn language(&self) -> Language {
+        self.language.get()
+    }
+
+    /// From here on, pages are in the language that a server asked for, where we have it.
+    pub(crate) fn speak(&self, locale: Option<&Locale>) {
+        if let Some(language) = locale.and_then(language::of_locale) {
+            self.language.set(language);
+        }
+    }
+
+    /// From here on, pages are in the language of this flow, if it is this browser's. A store that cannot say stops nobody:
+    /// the next question to it is answered by a page.
+    pub(crate) async fn about(&self, flow: BrowserFlowId, jar: &Jar) {
+        if let Ok(locale) = self.app.door.locale(flow, &jar.cookies).await {
+            self.speak(locale.as_ref());
+        }
     }
 
     pub(crate) fn metadata(&self) -> Metadata<'a> {
@@ -95,9 +129,12 @@ impl<'a> Visit<'a> {
 
     /// Draws a page.
     pub(crate) fn page(&self, mut answer: HttpResponseBuilder, view: &dyn Page) -> HttpResponse {
+        let chrome = self.app.settings.chrome().in_language(self.language());
         answer
             .content_type("text/html; charset=utf-8")
-            .body(view.html(self.app.settings.chrome()))
+            .insert_header((header::CONTENT_LANGUAGE, chrome.language.tag()))
+            .insert_header((header::VARY, "Accept-Language"))
+            .body(view.html(&chrome))
     }
 
     /// Unknown, expired, used or somebody else's: the same bytes for all of them.

@@ -39,6 +39,7 @@ async fn open(visit: &Visit<'_>) -> Outcome {
         flow,
         cookie,
         forget,
+        locale,
     } = opened
     else {
         let status = StatusCode::TOO_MANY_REQUESTS;
@@ -48,6 +49,7 @@ async fn open(visit: &Visit<'_>) -> Outcome {
     if let Some(cookie) = &cookie {
         jar.set_flow(&mut answer, (flow, cookie), &forget);
     }
+    visit.speak(locale.as_ref());
     visit.arrive(answer, flow_path(flow))
 }
 
@@ -66,6 +68,12 @@ async fn go(visit: &Visit<'_>) -> Outcome {
     let leaving = visit.app.door.login_leaving(visit.ctx, &jar.cookies).await;
     let leaving = leaving.map_err(|refusal| visit.refused(refusal))?;
     let leaving = leaving.ok_or_else(|| visit.gone())?;
+    if let Some(flow) = match &leaving {
+        Ok(leaving) => Some(leaving.flow),
+        Err(failed) => failed.flow,
+    } {
+        visit.about(flow, &jar).await;
+    }
     let leaving = leaving.map_err(|failed| login_failed(visit, &failed, false))?;
     let href = visit.href(leaving.url.as_str().to_owned())?;
     let issuer = Address {
@@ -98,6 +106,12 @@ async fn sign_in(visit: &Visit<'_>) -> Outcome {
         .finish_login(visit.ctx, issuer.as_str(), query, arrival)
         .await;
     let signed_in = signed_in.map_err(|refusal| visit.refused(refusal))?;
+    if let Some(flow) = match &signed_in {
+        Ok(signed_in) => Some(signed_in.flow),
+        Err(failed) => failed.flow,
+    } {
+        visit.about(flow, &jar).await;
+    }
     let signed_in = signed_in.map_err(|failed| login_failed(visit, &failed, true))?;
     let mut answer = HttpResponse::Ok();
     cookies::sign_in(&mut answer, &signed_in.cookie);
@@ -156,6 +170,7 @@ async fn come_back(visit: &Visit<'_>) -> Outcome {
         Some(flow) => {
             let mut answer = HttpResponse::Ok();
             jar.renew_flow(&mut answer, flow);
+            visit.about(flow, &jar).await;
             visit.arrive(answer, flow_path(flow))
         }
         None if !navigation => {

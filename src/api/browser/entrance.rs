@@ -60,7 +60,7 @@ fn turn_away(request: &HttpRequest, app: &App, ctx: &mut Option<Ctx>) -> Option<
         return None;
     }
     let ctx = *ctx.get_or_insert_with(|| app.door.begin());
-    let visit = Visit { app, request, ctx };
+    let visit = Visit::new(request, app, ctx);
     Some(match fault {
         Some((status, cause, code)) => visit.error(status, cause, code),
         None => visit.gone(),

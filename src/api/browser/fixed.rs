@@ -4,7 +4,7 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pages::{Cause, ProblemView};
+use pages::{Cause, Language, ProblemView};
 
 use super::App;
 use super::answer::{Early, Outcome, Visit};
@@ -38,6 +38,10 @@ fn explain(visit: &Visit<'_>) -> Outcome {
     visit.check_page()?;
     let kind = Kind::of_slug(visit.part("code")).ok_or_else(|| visit.gone())?;
     let (status, code, title, detail) = kind.facts();
+    let (title, detail) = match visit.language() {
+        Language::English => (title, detail),
+        Language::Chinese => kind.in_chinese(),
+    };
     let view = ProblemView {
         title,
         detail,

@@ -13,6 +13,7 @@ mod fixed;
 mod forms;
 mod guarded;
 mod hardening;
+mod language;
 mod metadata;
 mod query;
 mod settings;

@@ -26,7 +26,11 @@ impl FlowView {
     ///
     /// # Errors
     /// [`HrefError`] when an address of ours were no link, which cannot be.
-    pub(crate) fn of(flow: BrowserFlowId, page: FlowPage, wrong: bool) -> Result<Self, HrefError> {
+    pub(crate) fn of(
+        (flow, language): (BrowserFlowId, Language),
+        page: FlowPage,
+        wrong: bool,
+    ) -> Result<Self, HrefError> {
         let status = match &page {
             FlowPage::Mismatch { .. } => StatusCode::FORBIDDEN,
             FlowPage::Gone => StatusCode::NOT_FOUND,
@@ -42,7 +46,9 @@ impl FlowView {
             FlowPage::Mismatch { sign_out } => Box::new(MismatchView {
                 sign_out: at.sign_out(&sign_out),
             }),
-            FlowPage::Consent { ask, tokens } => Box::new(consent(&at, &ask, &tokens, wrong)),
+            FlowPage::Consent { ask, tokens } => {
+                Box::new(consent(&at, (&ask, language), &tokens, wrong))
+            }
             FlowPage::Working => Box::new(ArrivalView {
                 next: Href::new(flow_path(flow))?,
             }),
@@ -53,7 +59,7 @@ impl FlowView {
                 granted,
                 tokens,
             } => {
-                let mut view = confirm(&at, &ask, &granted, &tokens);
+                let mut view = confirm(&at, (&ask, language), &granted, &tokens);
                 view.account = account.map(Into::into);
                 view.changed_from = earlier(replaces);
                 view.wrong = wrong;
@@ -105,12 +111,17 @@ impl Paths {
     }
 }
 
-fn consent(at: &Paths, ask: &AskView, tokens: &Tokens, wrong: bool) -> ConsentView {
+fn consent(
+    at: &Paths,
+    (ask, language): (&AskView, Language),
+    tokens: &Tokens,
+    wrong: bool,
+) -> ConsentView {
     ConsentView {
         server: server(&ask.server),
         provider: provider(ask),
         person: person(&ask.person),
-        scopes: scopes(ask, &ask.scopes),
+        scopes: scopes((ask, language), &ask.scopes),
         exact: Exact {
             server: ask.server.resource.as_ref().into(),
             provider: ask.authorization_endpoint.as_ref().into(),
@@ -119,7 +130,7 @@ fn consent(at: &Paths, ask: &AskView, tokens: &Tokens, wrong: bool) -> ConsentVi
         },
         reason: ask.reason.as_deref().map(|text| Quote {
             text: text.to_owned(),
-            lang: None,
+            lang: ask.locale.as_ref().map(|tag| tag.as_str().to_owned()),
         }),
         yes: at.form("consent", &tokens.yes),
         no: at.form("decline", &tokens.no),
@@ -130,7 +141,13 @@ fn consent(at: &Paths, ask: &AskView, tokens: &Tokens, wrong: bool) -> ConsentVi
     }
 }
 
-fn confirm(at: &Paths, ask: &AskView, granted: &ScopeSet, tokens: &Tokens) -> ConfirmView {
+fn confirm(
+    at: &Paths,
+    about: (&AskView, Language),
+    granted: &ScopeSet,
+    tokens: &Tokens,
+) -> ConfirmView {
+    let (ask, _) = about;
     // What the provider file always asks for is no surprise, though no server named it.
     let extra = granted
         .without(&ask.scopes)
@@ -141,9 +158,9 @@ fn confirm(at: &Paths, ask: &AskView, granted: &ScopeSet, tokens: &Tokens) -> Co
         provider: provider(ask),
         server: server(&ask.server),
         person: person(&ask.person),
-        allowed: scopes(ask, &granted.without(&extra)),
-        missing: scopes(ask, &ask.scopes.without(granted)),
-        extra: scopes(ask, &extra),
+        allowed: scopes(about, &granted.without(&extra)),
+        missing: scopes(about, &ask.scopes.without(granted)),
+        extra: scopes(about, &extra),
         yes: at.form("confirm", &tokens.yes),
         no: at.form("decline", &tokens.no),
         again: at.form("again", &tokens.again),
@@ -205,18 +222,26 @@ fn client(client: &McpClient) -> Option<Client> {
     }
 }
 
-fn scopes(ask: &AskView, set: &ScopeSet) -> Vec<Scope> {
+/// Permissions with their words in a language; in English, and marked so, where the provider's file has none in that one.
+fn scopes((ask, language): (&AskView, Language), set: &ScopeSet) -> Vec<Scope> {
     let wording = |name: &str| {
         let info = ask.provider.scope(name)?;
-        let words = info.words.as_deref()?.to_owned();
         let deed = match info.effect {
             ScopeEffect::See => Deed::See,
             ScopeEffect::Change => Deed::Change,
         };
+        let translated = info
+            .words_in
+            .iter()
+            .find(|(tag, _)| **tag == *language.tag());
+        let (words, language) = match translated {
+            Some((_, words)) => (words, language),
+            None => (info.words.as_ref()?, Language::English),
+        };
         Some(Wording {
             deed,
-            words,
-            language: Language::English,
+            words: words.as_ref().into(),
+            language,
         })
     };
     let scope = |name: &str| Scope {

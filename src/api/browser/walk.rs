@@ -30,6 +30,7 @@ async fn look(visit: &Visit<'_>) -> Outcome {
         return visit.landing(flow_path(flow));
     }
     let jar = visit.jar()?;
+    visit.about(flow, &jar).await;
     let page = visit.app.door.page(visit.ctx, flow, &jar.cookies).await;
     show(
         visit,
@@ -40,7 +41,7 @@ async fn look(visit: &Visit<'_>) -> Outcome {
 }
 
 fn show(visit: &Visit<'_>, flow: BrowserFlowId, page: FlowPage, wrong: bool) -> Outcome {
-    let view = FlowView::of(flow, page, wrong)
+    let view = FlowView::of((flow, visit.language()), page, wrong)
         .map_err(|_| visit.internal("an address that is no link"))?;
     Ok(visit.page(HttpResponse::build(view.status), view.page.as_ref()))
 }
@@ -59,6 +60,7 @@ async fn leave(visit: &Visit<'_>) -> Outcome {
         return visit.landing(format!("{}/leaving", flow_path(flow)));
     }
     let jar = visit.jar()?;
+    visit.about(flow, &jar).await;
     let leaving = visit.app.door.leaving(visit.ctx, flow, &jar.cookies).await;
     let leaving = match leaving.map_err(|refusal| visit.refused(refusal))? {
         Some(Ok(leaving)) => leaving,
@@ -97,11 +99,9 @@ struct Post {
 async fn read(visit: &Visit<'_>, payload: Payload, extra: Extra) -> Result<Post, Early> {
     let (jar, same_origin, fields) = read_any(visit, payload, extra).await?;
     let form = posted(same_origin, fields);
-    Ok(Post {
-        flow: visit.flow()?,
-        jar,
-        form,
-    })
+    let flow = visit.flow()?;
+    visit.about(flow, &jar).await;
+    Ok(Post { flow, jar, form })
 }
 
 async fn read_any(
@@ -266,6 +266,7 @@ async fn end_session(visit: &Visit<'_>, payload: Payload) -> Outcome {
         // Every sign-out button of ours names the flow whose page it is on.
         return Ok(visit.form_refused(None));
     };
+    visit.about(flow, &jar).await;
     let form = posted(same_origin, fields);
     let answer = visit
         .app

@@ -93,6 +93,14 @@ async fn members_have_one_type_and_null_is_not_absent() {
             r#""mcp":{"protocol_version":20260728}"#,
             "/mcp/protocol_version",
         ),
+        (r#""locale":"""#, "/locale"),
+        (r#""locale":"zh_CN""#, "/locale"),
+        (r#""locale":"zh-CN,en;q=0.5""#, "/locale"),
+        (r#""locale":["zh"]"#, "/locale"),
+        (
+            r#""locale":"en-x-abcdefgh-abcdefgh-abcdefgh-abcdefgh""#,
+            "/locale",
+        ),
         (r#""mcp":{"protocol_version":""}"#, "/mcp/protocol_version"),
         (r#""mcp":{"method":"a b"}"#, "/mcp/method"),
         (
@@ -121,7 +129,7 @@ async fn members_have_one_type_and_null_is_not_absent() {
         assert_eq!(faults(members).await, [place], "{members}");
     }
     assert!(
-        faults(r#""account":"work-2","reason":"Lists your files.""#)
+        faults(r#""account":"work-2","reason":"Lists your files.","locale":"tlh-Latn""#)
             .await
             .is_empty()
     );
@@ -130,7 +138,7 @@ async fn members_have_one_type_and_null_is_not_absent() {
 #[actix_web::test]
 async fn ensure_hands_over_what_the_body_says_and_nothing_else() {
     let script = Script::new();
-    let body = r#"{"provider":"acme-files","scopes":["b","a","a"],"account":"work",
+    let body = r#"{"provider":"acme-files","scopes":["b","a","a"],"account":"work","locale":"zh-Hans",
         "subject":{"iss":"https://id.corp.test","oid":"o","tid":"t"},
         "mcp":{"client_id":"https://client.test/id","request_digest":"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"},
         "request_state":"srs1.x",
@@ -138,7 +146,7 @@ async fn ensure_hands_over_what_the_body_says_and_nothing_else() {
     let answer = ask(&script, post(&script, "/v1/ensure", body)).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let wanted = concat!(
-        "ensure Wanted { provider: acme-files, scopes: a b, alias: work, request_digest: Some(Digest(..)), reason: None } ",
+        "ensure Wanted { provider: acme-files, scopes: a b, alias: work, request_digest: Some(Digest(..)), reason: None, locale: Some(zh-Hans) } ",
         r#"Some("srs1.x") Some(Decline)"#
     );
     let subject = r#"subject https://id.corp.test ["t", "o"] Some("https://client.test/id")"#;

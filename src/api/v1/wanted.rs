@@ -1,14 +1,14 @@
 //! What a call wants of a provider: the members that `ensure` and `elicitations` share.
 
 use actors::doors::{Wanted, reason_is_plain};
-use domain::{AccountAlias, Digest, ProviderSlug, ScopeSet};
+use domain::{AccountAlias, Digest, Locale, ProviderSlug, ScopeSet};
 
 use crate::fields::{Faults, Fields};
 
 /// The alias of a call that names none.
 const DEFAULT_ALIAS: &str = "default";
 
-/// Takes `provider`, `scopes`, `account` and `reason` out of a body.
+/// Takes `provider`, `scopes`, `account`, `reason` and `locale` out of a body.
 pub(crate) fn from_body(
     fields: &mut Fields,
     request_digest: Option<Digest>,
@@ -32,12 +32,16 @@ pub(crate) fn from_body(
     let reason = fields.read("reason", plain, faults, |text| {
         reason_is_plain(text).then(|| text.into())
     });
+    let tag =
+        "this must be a BCP 47 language tag of at most 35 characters, such as `en` or `zh-Hans`";
+    let locale = fields.read("locale", tag, faults, |text| Locale::parse(text).ok());
     Some(Wanted {
         provider: provider?,
         scopes: scopes?,
         alias: alias?,
         request_digest,
         reason,
+        locale,
     })
 }
 

@@ -115,10 +115,11 @@ fn every_preset_loads_and_says_how_far_it_was_checked() {
         .unwrap_or_else(|faults| panic!("{faults}"));
         let provider = config.registry.providers().next().unwrap();
         assert!(matches!(provider.endpoints, Endpoints::Pinned { .. }));
-        assert!(
-            provider.scopes.iter().all(|scope| scope.words.is_some()),
-            "{name}"
-        );
+        for scope in &provider.scopes {
+            assert!(scope.words.is_some(), "{name}: {}", scope.name);
+            let tags: Vec<_> = scope.words_in.iter().map(|(tag, _)| &**tag).collect();
+            assert_eq!(tags, ["zh-Hans"], "{name}: {}", scope.name);
+        }
         assert_eq!(config.presets[0].verified, Verified::Unverified);
     }
 }

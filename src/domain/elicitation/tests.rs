@@ -31,6 +31,7 @@ fn elicitation(id: u8) -> Elicitation {
         scopes: ScopeSet::default(),
         request_digest: None,
         reason: None,
+        locale: None,
         ticket: Digest([0; 32]),
         created: NOW,
         expires: NOW.plus(Elicitation::LIFE),

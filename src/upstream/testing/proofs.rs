@@ -27,6 +27,7 @@ pub(crate) fn same_person() -> SamePerson {
         scopes: ScopeSet::default(),
         request_digest: None,
         reason: None,
+        locale: None,
         ticket: digest,
         created: NOW,
         expires: after(900),

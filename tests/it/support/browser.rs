@@ -13,6 +13,8 @@ pub(crate) struct Browser {
     client: reqwest::Client,
     /// Cookies by host and name. Ports do not separate cookies.
     pub(crate) jar: BTreeMap<(String, String), String>,
+    /// What it says in `Accept-Language`; nothing unless a test does.
+    pub(crate) language: Option<&'static str>,
     /// Every address that was asked for, in order.
     pub(crate) trail: Vec<Url>,
     /// Every answer: its address, head and body.
@@ -127,6 +129,7 @@ impl Browser {
         Self {
             client,
             jar: BTreeMap::new(),
+            language: None,
             trail: Vec::new(),
             heard: Vec::new(),
         }
@@ -145,7 +148,8 @@ impl Browser {
         if !cookies.is_empty() {
             all.insert("cookie", HeaderValue::from_str(&cookies).unwrap());
         }
-        for (name, value) in headers {
+        let language = self.language.map(|value| ("accept-language", value));
+        for (name, value) in headers.iter().copied().chain(language) {
             all.append(
                 HeaderName::from_bytes(name.as_bytes()).unwrap(),
                 HeaderValue::from_str(value).unwrap(),

@@ -452,7 +452,7 @@ authorize_extra = {{ prompt = "select_account" }}
 allowed_hosts = ["{host}"]
 account = {{ from = "endpoint", url = "{provider}/api/me", id = "/id", name = "/name" }}
 scope = [
-  {{ name = "notes.read", effect = "see", words = "your practice notes" }},
+  {{ name = "notes.read", effect = "see", words = "your practice notes", words_in = {{ zh-Hans = "您的练习笔记" }} }},
   {{ name = "notes.write", effect = "change", words = "your practice notes" }},
 ]
 

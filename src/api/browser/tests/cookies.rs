@@ -32,6 +32,7 @@ async fn a_new_flow_gets_its_cookie_and_an_old_one_none() {
             flow: flow(),
             cookie: None,
             forget: Vec::new(),
+            locale: None,
         }))
     });
     assert!(ask(&script, link()).await.cookies().is_empty());
@@ -45,6 +46,7 @@ async fn cookies_that_the_door_gives_up_make_room_and_what_was_never_ours() {
             flow: flow(),
             cookie: browser_cookie(),
             forget: vec!["bbbbbbbb".into()],
+            locale: None,
         }))
     });
     let held =

@@ -46,6 +46,9 @@ fn assert_exact(what: &str, got: &Got, referrer: &str, more: &[(&str, &str)]) {
     wanted.insert("cache-control", "no-store");
     wanted.insert("referrer-policy", referrer);
     wanted.extend(more.iter().copied());
+    if more.contains(&HTML) {
+        wanted.extend([("content-language", "en"), ("vary", "Accept-Language")]);
+    }
     let all = got.headers.iter().filter(|(name, _)| *name != "set-cookie");
     let given: BTreeMap<&str, &str> = all
         .map(|(name, value)| (name.as_str(), value.to_str().expect("text")))

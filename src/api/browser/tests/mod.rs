@@ -3,6 +3,7 @@
 mod cookies;
 mod forms;
 mod headers;
+mod languages;
 mod log;
 mod logins;
 mod metadata;

@@ -68,6 +68,10 @@ pub(super) fn provider() -> Arc<Provider> {
         name: name.into(),
         effect,
         words: words.map(Into::into),
+        words_in: match words {
+            Some("your repositories") => vec![("zh-Hans".into(), "您的代码仓库".into())],
+            _ => Vec::new(),
+        },
     };
     Arc::new(Provider {
         slug: ProviderSlug::parse("github").expect("a slug"),
@@ -114,6 +118,7 @@ pub(super) fn ask_view() -> AskView {
         scopes: scopes("repo:read repo:write"),
         client: McpClient::Asserted("https://client.example/".into()),
         reason: Some(HOSTILE.into()),
+        locale: None,
         left: Duration::from_secs(9 * 60 + 1),
         reference: "7QK4-2M9D".into(),
     }

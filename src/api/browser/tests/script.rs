@@ -7,7 +7,7 @@ use actors::doors::{
     Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
     Posted, PostedForm, ProviderLeaving, Refusal, SignedIn,
 };
-use domain::{BrowserFlowId, FailureCode, RequestId, Timestamp};
+use domain::{BrowserFlowId, FailureCode, Locale, RequestId, Timestamp};
 use secret::{BrowserCookie, ConnectTicket, SessionCookie};
 use url::Url;
 
@@ -27,6 +27,7 @@ pub(super) struct Script {
     pub(super) leaves: Says<Option<Result<ProviderLeaving, FailureCode>>>,
     pub(super) comes_back: Says<Option<BrowserFlowId>>,
     pub(super) takes: Says<Posted>,
+    pub(super) speaks: Says<Option<Locale>>,
 }
 
 pub(super) fn flow() -> BrowserFlowId {
@@ -56,6 +57,7 @@ impl Script {
                     flow: flow(),
                     cookie: browser_cookie(),
                     forget: Vec::new(),
+                    locale: None,
                 }))
             }),
             shows: says(|| {
@@ -75,6 +77,7 @@ impl Script {
                 Ok(Some(Ok(LoginLeaving {
                     issuer: issuer(),
                     url,
+                    flow: flow(),
                 })))
             }),
             signs_in: says(|| {
@@ -95,6 +98,7 @@ impl Script {
             }),
             comes_back: says(|| Ok(Some(flow()))),
             takes: says(|| Ok(Posted::Page)),
+            speaks: says(|| Ok(None)),
         })
     }
 
@@ -150,6 +154,12 @@ impl BrowserDoor for Script {
         cookies: &'a Cookies,
     ) -> Answer<'a, Option<Opened>> {
         self.answer(format!("open {}", jar(cookies)), &self.opens)
+    }
+
+    fn locale<'a>(&'a self, _: BrowserFlowId, _: &'a Cookies) -> Answer<'a, Option<Locale>> {
+        // Not noted: it is asked on the side, and changes nothing.
+        let answer = (self.speaks.lock().expect("unpoisoned"))();
+        Box::pin(async move { answer })
     }
 
     fn page<'a>(
