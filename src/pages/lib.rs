@@ -24,5 +24,5 @@ pub use views::{
     Address, ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, Deed,
     DevHomeView, DevPlace, DoneView, Earlier, ErrorView, Exact, ExpiredView, Form, Language,
     LeavingView, MismatchView, Person, ProblemView, Provider, Quote, Scope, Server, SignInView,
-    SignOut, SignedOutView, SigningInView, Wording,
+    SignOut, SignedOutView, SigningInView, Switch, Wording,
 };

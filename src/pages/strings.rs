@@ -29,7 +29,7 @@ macro_rules! strings {
 }
 
 strings! {
-    lang
+    lang own_name
     bar_by foot_here foot_help foot_ref foot_left foot_left_one step
     who_out who_notyou no tag_see tag_change scope_unknown scope_none list_join check_title close
     hop_h hop_lead hop_go

@@ -5,7 +5,7 @@ mod error;
 mod language;
 
 pub use error::{Cause, ErrorView, ProblemView};
-pub use language::Language;
+pub use language::{Language, Switch};
 
 use crate::href::Href;
 
@@ -22,6 +22,8 @@ pub struct Chrome {
     pub stylesheet: String,
     /// Which string table words the page.
     pub language: Language,
+    /// Ways to the same page in other languages, in the foot.
+    pub switches: Vec<Switch>,
 }
 
 impl Chrome {
@@ -33,6 +35,7 @@ impl Chrome {
             support_url: None,
             stylesheet: crate::stylesheet_path().to_owned(),
             language: Language::English,
+            switches: Vec::new(),
         }
     }
 

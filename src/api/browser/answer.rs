@@ -8,10 +8,10 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::doors::{Ctx, Refusal, reference};
 use domain::{BrowserFlowId, Locale};
-use pages::{ArrivalView, Cause, ErrorView, ExpiredView, Href, Language, Page};
+use pages::{ArrivalView, Cause, ErrorView, ExpiredView, Href, Language, Page, Switch};
 
 use super::App;
-use super::cookies::Jar;
+use super::cookies::{self, Jar};
 use super::language;
 use super::metadata::{Came, Metadata};
 use crate::guard::REQUEST;
@@ -39,6 +39,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) app: &'a App,
     pub(crate) request: &'a HttpRequest,
     pub(crate) ctx: Ctx,
+    /// The person's own choice, which nothing overrides.
+    chosen: Option<Language>,
     language: Cell<Language>,
 }
 
@@ -50,13 +52,15 @@ impl<'a> Visit<'a> {
         Self::new(request, app, ctx)
     }
 
-    /// A request whose pages are in the language that its browser asks for, until a flow is known.
+    /// A request whose pages are in the language that its person chose or its browser asks for, until a flow is known.
     pub(crate) fn new(request: &'a HttpRequest, app: &'a App, ctx: Ctx) -> Self {
-        let accepted = language::accepted(request.headers());
+        let chosen = cookies::chosen_language(request.headers());
+        let accepted = chosen.or_else(|| language::accepted(request.headers()));
         Self {
             app,
             request,
             ctx,
+            chosen,
             language: Cell::new(accepted.unwrap_or(Language::English)),
         }
     }
@@ -66,9 +70,10 @@ impl<'a> Visit<'a> {
         self.language.get()
     }
 
-    /// From here on, pages are in the language that a server asked for, where we have it.
+    /// From here on, pages are in the language that a server asked for, where we have it and the person chose none.
     pub(crate) fn speak(&self, locale: Option<&Locale>) {
-        if let Some(language) = locale.and_then(language::of_locale) {
+        let asked = locale.and_then(language::of_locale);
+        if let Some(language) = self.chosen.or(asked) {
             self.language.set(language);
         }
     }
@@ -128,12 +133,42 @@ impl<'a> Visit<'a> {
     }
 
     /// Draws a page.
-    pub(crate) fn page(&self, mut answer: HttpResponseBuilder, view: &dyn Page) -> HttpResponse {
+    pub(crate) fn page(&self, answer: HttpResponseBuilder, view: &dyn Page) -> HttpResponse {
+        self.draw(answer, view, Vec::new())
+    }
+
+    /// Draws a page that stands at a flow's address, with the way to its other languages.
+    ///
+    /// # Errors
+    /// The answer, 500: an address of ours is always a link.
+    pub(crate) fn page_of(
+        &self,
+        flow: BrowserFlowId,
+        answer: HttpResponseBuilder,
+        view: &dyn Page,
+    ) -> Outcome {
+        let mut switches = Vec::new();
+        for language in Language::ALL {
+            if language != self.language() {
+                let href = self.href(format!("{}/in/{}", flow_path(flow), language.tag()))?;
+                switches.push(Switch { language, href });
+            }
+        }
+        Ok(self.draw(answer, view, switches))
+    }
+
+    fn draw(
+        &self,
+        mut answer: HttpResponseBuilder,
+        view: &dyn Page,
+        switches: Vec<Switch>,
+    ) -> HttpResponse {
         let chrome = self.app.settings.chrome().in_language(self.language());
+        let chrome = chrome.offering(switches);
         answer
             .content_type("text/html; charset=utf-8")
             .insert_header((header::CONTENT_LANGUAGE, chrome.language.tag()))
-            .insert_header((header::VARY, "Accept-Language"))
+            .insert_header((header::VARY, "Accept-Language, Cookie"))
             .body(view.html(&chrome))
     }
 

@@ -7,16 +7,22 @@ use actix_web::HttpResponseBuilder;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actors::doors::{Cookies, cookie_digits};
 use domain::{BrowserFlow, BrowserFlowId, BrowserSession};
+use pages::Language;
 use secret::{BrowserCookie, RevealOwn as _, SessionCookie};
 use zeroize::Zeroizing;
+
+use super::language;
 
 /// Start of all our names.
 const OURS: &str = "__Host-sr_";
 const SESSION: &str = "__Host-sr_s";
 const PRE_LOGIN: &str = "__Host-sr_l";
 const FLOW: &str = "__Host-sr_f_";
+const LANGUAGE: &str = "__Host-sr_t";
 /// Longest value of ours, bytes: all cookies of a browser stay below 2 kB.
 const MAX_VALUE: usize = 1024;
+/// Life of a chosen language, seconds: who chose one wants it the next time, too.
+const LANGUAGE_LIFE: u64 = 30 * 24 * 60 * 60;
 /// Life of the pre-login cookie, seconds.
 const PRE_LOGIN_LIFE: u64 = 10 * 60;
 
@@ -112,6 +118,21 @@ pub(crate) fn sign_in(answer: &mut HttpResponseBuilder, cookie: &SessionCookie) 
         BrowserSession::LIFE.as_secs(),
     );
     remove_pre_login(answer);
+}
+
+/// The language that the person chose on a page.
+pub(crate) fn chosen_language(headers: &HeaderMap) -> Option<Language> {
+    let lines = headers.get_all(header::COOKIE).map(HeaderValue::as_bytes);
+    lines
+        .flat_map(|line| line.split(|byte| *byte == b';'))
+        .filter_map(ours)
+        .find(|(name, _)| *name == LANGUAGE)
+        .and_then(|(_, tag)| language::of_tag(tag))
+}
+
+/// Remembers the language that the person chose.
+pub(crate) fn set_language(answer: &mut HttpResponseBuilder, language: Language) {
+    set(answer, LANGUAGE, language.tag(), LANGUAGE_LIFE);
 }
 
 /// Sets the pre-login cookie. `false`: its text cannot be a cookie value, and nothing was set.

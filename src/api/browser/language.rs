@@ -1,9 +1,11 @@
 //! Which language a page is in. The first of these that is one of ours decides:
 //!
-//! 1. What the server asked for with `locale`. It knows the person's profile, or the language they are speaking at this very
+//! 1. What the person chose in the foot of a page. A server that asks for a language that its reader does not know gets
+//!    nowhere with it.
+//! 2. What the server asked for with `locale`. It knows the person's profile, or the language they are speaking at this very
 //!    moment; `Accept-Language` is in most browsers what came with them.
-//! 2. What the browser asks for with `Accept-Language` (RFC 9110 section 12.5.4). All there is where nobody knows the flow.
-//! 3. English.
+//! 3. What the browser asks for with `Accept-Language` (RFC 9110 section 12.5.4). All there is where nobody knows the flow.
+//! 4. English.
 //!
 //! Chinese is Chinese, whichever its letters: our pages have simplified ones, and whoever reads traditional ones (`zh-TW`,
 //! `zh-Hant`) reads these far better than another language that they put further down, or not at all. A person who would
@@ -21,6 +23,11 @@ const LONGEST_ENTRY: usize = 64;
 /// The language of ours for a tag that a server sent.
 pub(crate) fn of_locale(locale: &Locale) -> Option<Language> {
     of_primary(&locale.primary())
+}
+
+/// The language of ours with exactly this tag, as our own addresses and cookies have it.
+pub(crate) fn of_tag(tag: &str) -> Option<Language> {
+    Language::ALL.into_iter().find(|ours| ours.tag() == tag)
 }
 
 /// The language of ours that a browser would rather have; `None`: none of them, or it does not say.

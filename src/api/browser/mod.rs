@@ -68,6 +68,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(get("/cb/{provider}", arrive::callback))
         .service(get("/f/{flow}", walk::page))
         .service(get("/f/{flow}/leaving", walk::leaving))
+        .service(get("/f/{flow}/in/{language}", walk::switch))
         .service(post("/f/{flow}/login", walk::login))
         .service(post("/f/{flow}/consent", walk::consent))
         .service(post("/f/{flow}/confirm", walk::confirm))

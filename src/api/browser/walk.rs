@@ -12,6 +12,7 @@ use super::App;
 use super::answer::{Early, Outcome, Visit, flow_path, see_other};
 use super::cookies::{self, Jar};
 use super::forms::{self, Extra, Fields, FormFault};
+use super::language;
 use super::metadata::Came;
 use super::settings::LeavingPage;
 use super::views::{FlowView, failure_cause};
@@ -43,7 +44,28 @@ async fn look(visit: &Visit<'_>) -> Outcome {
 fn show(visit: &Visit<'_>, flow: BrowserFlowId, page: FlowPage, wrong: bool) -> Outcome {
     let view = FlowView::of((flow, visit.language()), page, wrong)
         .map_err(|_| visit.internal("an address that is no link"))?;
-    Ok(visit.page(HttpResponse::build(view.status), view.page.as_ref()))
+    let answer = HttpResponse::build(view.status);
+    if view.status == StatusCode::NOT_FOUND {
+        return Ok(visit.page(answer, view.page.as_ref())); // as for every flow that is not there
+    }
+    visit.page_of(flow, answer, view.page.as_ref())
+}
+
+/// `GET /f/{flow}/in/{language}`: the person would rather read another language. Nothing changes but the cookie that says so.
+pub(crate) async fn switch(request: HttpRequest, app: web::Data<App>) -> HttpResponse {
+    choose(&Visit::of(&request, &app)).unwrap_or_else(Early::answer)
+}
+
+fn choose(visit: &Visit<'_>) -> Outcome {
+    let came = visit.check_page()?;
+    let flow = visit.flow()?;
+    let language = language::of_tag(visit.part("language")).ok_or_else(|| visit.gone())?;
+    if came == Came::Elsewhere {
+        return visit.landing(flow_path(flow)); // nobody else chooses for them
+    }
+    let mut answer = HttpResponse::SeeOther();
+    cookies::set_language(&mut answer, language);
+    Ok(see_other(answer, &flow_path(flow)))
 }
 
 /// `GET /f/{flow}/leaving`: the page between consent and the provider.

@@ -4,6 +4,7 @@ use super::Strings;
 
 pub(super) static EN: Strings = Strings {
     lang: "en",
+    own_name: "English",
 
     bar_by: "run by {operator}",
     foot_here: "This page is at {host}",

@@ -5,6 +5,7 @@ use super::Strings;
 
 pub(super) static ZH: Strings = Strings {
     lang: "zh-Hans",
+    own_name: "简体中文",
 
     bar_by: "由 {operator} 运营",
     foot_here: "本页地址：{host}",

@@ -41,9 +41,10 @@ const ELEMENTS: [&str; 35] = [
 ];
 const VOID: [&str; 4] = ["meta", "link", "br", "input"];
 /// Attributes our templates use.
-const ATTRIBUTES: [&str; 22] = [
+const ATTRIBUTES: [&str; 23] = [
     "dir",
     "lang",
+    "hreflang",
     "charset",
     "name",
     "content",

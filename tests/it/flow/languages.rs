@@ -158,3 +158,30 @@ async fn a_tag_that_is_none_is_refused_and_another_tag_is_no_other_request() {
     still_usable(&vault, &other, "alice").await;
     vault.stop().await;
 }
+
+#[actix_web::test]
+async fn who_cannot_read_the_language_of_a_server_reads_on_in_another() {
+    let vault = TestVault::start().await;
+    let over = json!({ "locale": "zh-Hans" });
+    let asked = ask_as(&vault.s1, vault.token("alice"), over).await;
+    let mut alice = Browser::new();
+    let sign_in = alice.open(&asked.url).await;
+    assert_eq!(language(&sign_in), "zh-Hans");
+    let english = sign_in.url.join(&format!("{}/in/en", sign_in.url.path()));
+    let page = alice.visit(&english.unwrap(), "same-origin").await;
+    let sign_in = alice.follow(page).await;
+    assert_eq!(
+        (sign_in.h1().as_str(), language(&sign_in)),
+        ("First, sign in", "en")
+    );
+    let seen = alice.heard.len();
+    let consent = vault.sign_in(&mut alice, &asked.url, "alice").await;
+    let confirm = vault
+        .consent(&mut alice, &consent, "alice-at-practice")
+        .await;
+    let done = alice.press(&confirm, "/confirm", &[("mine", "yes")]).await;
+    assert_eq!(done.h1(), "Connected");
+    alice.heard.drain(..seen);
+    assert_eq!(heard(&vault, &alice), ["en"]);
+    vault.stop().await;
+}

@@ -47,7 +47,10 @@ fn assert_exact(what: &str, got: &Got, referrer: &str, more: &[(&str, &str)]) {
     wanted.insert("referrer-policy", referrer);
     wanted.extend(more.iter().copied());
     if more.contains(&HTML) {
-        wanted.extend([("content-language", "en"), ("vary", "Accept-Language")]);
+        wanted.extend([
+            ("content-language", "en"),
+            ("vary", "Accept-Language, Cookie"),
+        ]);
     }
     let all = got.headers.iter().filter(|(name, _)| *name != "set-cookie");
     let given: BTreeMap<&str, &str> = all

@@ -23,7 +23,7 @@ fn language(got: &Got) -> &str {
     let (_, rest) = got.body.split_once("<html lang=\"").expect("a page");
     let (lang, _) = rest.split_once('"').expect("a value");
     assert_eq!(got.header("content-language"), Some(lang));
-    assert_eq!(got.header("vary"), Some("Accept-Language"));
+    assert_eq!(got.header("vary"), Some("Accept-Language, Cookie"));
     lang
 }
 
@@ -217,4 +217,83 @@ async fn problems_are_explained_in_both_languages() {
             .all(|word| *word == "Bearer" || chinese.contains(word) || zh_detail.contains(word));
         assert!(known, "{code}: {english:?} {chinese:?}");
     }
+}
+
+#[actix_web::test]
+async fn a_person_chooses_another_language_and_keeps_it_whatever_the_server_asks() {
+    let script = Script::well();
+    set(&script.speaks, || Ok(locale("zh-Hans")));
+    let page = format!("/f/{FLOW}");
+    let shown = ask(&script, click(&page, "same-origin")).await;
+    let way = format!("<a href=\"{page}/in/en\" hreflang=\"en\" lang=\"en\"><span>English</span>");
+    assert!(shown.body.contains(&way), "{}", shown.body);
+    assert!(!shown.body.contains("简体中文"), "it is this language");
+
+    let calls = script.calls().len();
+    let chosen = ask(&script, click(&format!("{page}/in/en"), "same-origin")).await;
+    assert_eq!(
+        (chosen.status.as_u16(), chosen.header("location")),
+        (303, Some(page.as_str()))
+    );
+    assert_eq!(
+        chosen.cookies(),
+        ["__Host-sr_t=en; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=2592000"]
+    );
+    assert_eq!(
+        script.calls()[calls..],
+        ["begin"],
+        "the door is asked nothing"
+    );
+
+    for (cookie, wanted) in [
+        ("__Host-sr_t=en", "en"),
+        ("a=b; __Host-sr_t=en", "en"),
+        ("__Host-sr_t=zh-Hans", "zh-Hans"),
+        // What was never ours counts as absent.
+        ("__Host-sr_t=EN", "zh-Hans"),
+        ("__Host-sr_t=", "zh-Hans"),
+        ("__Host-sr_t", "zh-Hans"),
+        ("__Host-sr_T=en", "zh-Hans"),
+    ] {
+        for request in [
+            click(&page, "same-origin"),
+            click("/cb/github?state=s", "none"),
+        ] {
+            let request = request.insert_header(("cookie", cookie));
+            assert_eq!(language(&ask(&script, request).await), wanted, "{cookie}");
+        }
+    }
+    let known = click("/c/x", "none").insert_header(("cookie", "__Host-sr_t=zh-Hans"));
+    assert_eq!(
+        language(&ask(&script, known.insert_header(AMERICAN)).await),
+        "zh-Hans"
+    );
+    let double = click(&page, "none").insert_header(("cookie", "__Host-sr_t=en; __Host-sr_t=en"));
+    assert_eq!(ask(&script, double).await.status.as_u16(), 400);
+}
+
+#[actix_web::test]
+async fn nobody_else_chooses_for_a_person_and_only_pages_of_a_flow_offer_it() {
+    let script = Script::well();
+    let page = format!("/f/{FLOW}");
+    for site in ["cross-site", "same-site"] {
+        let got = ask(&script, click(&format!("{page}/in/zh-Hans"), site)).await;
+        assert_eq!(
+            (got.status.as_u16(), got.cookies().len()),
+            (200, 0),
+            "{site}"
+        );
+        assert_eq!(got.header("refresh"), None, "{site}");
+    }
+    for request in [
+        click("/c/x", "none"),
+        click("/problems/busy", "none"),
+        click(&format!("{page}/leaving"), "same-origin"),
+        click(&format!("/c/{WORD}"), "none"),
+    ] {
+        assert!(!ask(&script, request).await.body.contains("/in/"));
+    }
+    set(&script.shows, || Ok(FlowPage::Gone));
+    let gone = ask(&script, click(&page, "same-origin")).await;
+    assert_eq!(gone.body, ask(&script, click("/c/x", "none")).await.body);
 }

@@ -14,6 +14,7 @@ fn gets() -> Vec<String> {
         "/login/go".into(),
         format!("/f/{FLOW}"),
         format!("/f/{FLOW}/leaving"),
+        format!("/f/{FLOW}/in/zh-Hans"),
         "/problems/busy".into(),
         "/robots.txt".into(),
         "/healthz".into(),
@@ -96,6 +97,11 @@ async fn only_the_one_spelling_of_a_link_is_a_link() {
         "/".into(),
         "/f/bf_1".into(),
         format!("/f/{}", FLOW.to_uppercase()),
+        format!("/f/{FLOW}/in/"),
+        format!("/f/{FLOW}/in/de"),
+        format!("/f/{FLOW}/in/zh"),
+        format!("/f/{FLOW}/in/zh-hans"),
+        "/f/bf_1/in/en".into(),
         "/cb/Git_Hub".into(),
         "/cb/".into(),
         "/login/callback/a.b".into(),
@@ -119,6 +125,7 @@ async fn nothing_in_a_query_has_a_meaning() {
         "/c/x".into(),
         format!("/f/{FLOW}"),
         format!("/f/{FLOW}/leaving"),
+        format!("/f/{FLOW}/in/en"),
         "/login/go".into(),
     ] {
         for query in ["", "x", "x=1", "provider=x&scope=y", "sid=1"] {

@@ -4,7 +4,7 @@ use strongroom_pages::{
     Address, ArrivalView, Cause, Chrome, DeclinedView, Deed, DevHomeView, DevPlace, DoneView,
     ErrorView, ExpiredView, Form, Href, HrefError, Language, LeavingView, MismatchView, Page,
     Person, ProblemView, Provider, Scope, Server, SignInView, SignOut, SignedOutView,
-    SigningInView, Wording, render,
+    SigningInView, Switch, Wording, render,
 };
 
 mod casts;
@@ -59,12 +59,27 @@ pub(crate) fn samples(cast: &Cast, language: Language) -> Result<Vec<Sample>, Hr
     Ok(out)
 }
 
+/// A page; those of a flow can be had in another language.
 fn sample(name: &str, view: &impl Page, chrome: &Chrome) -> Sample {
+    let page = name.split('.').next().unwrap_or(name);
+    let others = Language::ALL
+        .into_iter()
+        .filter(|other| OF_A_FLOW.contains(&page) && *other != chrome.language);
+    let switch = |language: Language| {
+        let href = Href::new(format!("/f/5c1a/in/{}", language.tag())).ok()?;
+        Some(Switch { language, href })
+    };
+    let chrome = chrome.clone().offering(others.filter_map(switch).collect());
     Sample {
         name: name.to_owned(),
-        html: render(view, chrome),
+        html: render(view, &chrome),
     }
 }
+
+/// Pages that stand at the address of a flow.
+const OF_A_FLOW: [&str; 6] = [
+    "sign_in", "consent", "confirm", "mismatch", "declined", "done",
+];
 
 /// What is seen before anybody is known.
 fn before(chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
