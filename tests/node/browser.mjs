@@ -115,7 +115,7 @@ export async function inspect(visitor, step, { shots, axe } = {}) {
   if (!/no-store/.test(headers['cache-control'] ?? '')) problems.push(`${at}: may be cached`);
   if (axe && !visitor.javaScript) throw new Error('axe needs a visitor with javaScript: true');
   if (axe) problems.push(...(await checkAccess(page)).map((text) => `${at}: ${text}`));
-  const entry = { step, address: mask(page.url()), status: answer?.status, title: found.title, headers };
+  const entry = { step, address: mask(page.url()), status: answer?.status, title: found.title, lang: found.lang, headers };
   if (shots) {
     fs.mkdirSync(shots, { recursive: true });
     entry.screenshot = `${shots}/${String(pages.length + 1).padStart(2, '0')}-${step}.png`;

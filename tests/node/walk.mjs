@@ -1,7 +1,8 @@
 // Walks a person through a connect URL in Headless Chromium, page by page, as a library and as a command:
 //
 //   node walk.mjs <connect-url> [--as alice] [--at-provider alice] [--stop-at STEP] [--decline consent|confirm]
-//                 [--deny-at provider] [--expect done] [--state FILE] [--shots DIR] [--axe] [--scripts] [--timeout SECONDS]
+//                 [--deny-at provider] [--expect done] [--state FILE] [--shots DIR] [--axe] [--scripts] [--language TAG]
+//                 [--timeout SECONDS]
 //
 // The command prints one line of JSON (`end`, `pages`, `problems`, …) and exits 0 when the walk ended at `--expect`
 // (default: done, or where it was told to stop or decline) without a problem, 1 otherwise, 2 when used wrongly.
@@ -11,7 +12,8 @@
 // A walk stops *at* a step before acting on it, so that a test can go on by hand or in another browser; stopping at a
 // callback holds the request back and hands its address over. Pages that a session makes unnecessary do not appear.
 //
-// Both kinds of login page are known: oidc-provider's development pages and those of `strongroom dev`.
+// Our pages are known in English and in Simplified Chinese (`--language zh-CN` is a browser that asks for it). Both kinds of
+// login page are known: oidc-provider's development pages and those of `strongroom dev`.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { inspect, isOurs, launch, newVisitor, saveState } from './browser.mjs';
@@ -126,14 +128,17 @@ function ownStep(seen, visitor) {
   if (seen.agree) return 'consent';
   if (seen.mine) return 'confirm';
   if (seen.start) return 'signin';
-  if (/^You are leaving/.test(seen.heading)) {
+  if (/^(You are leaving|您即将前往)/.test(seen.heading)) {
     // Which of the two kinds it is its head tells; while that of the next page is here already, nobody has to act.
     const head = visitor.document?.address === visitor.page.url() ? visitor.document.headers : undefined;
     return !head || head.refresh ? undefined : 'leaving';
   }
-  return { 'First, sign in': 'signin', Connected: 'done', 'Not connected': 'declined', 'This link was made for another account': 'mismatch',
-    'This link is no longer valid': 'expired', 'This did not work': 'error' }[seen.heading];
+  return HEADINGS[seen.heading];
 }
+
+const HEADINGS = { 'First, sign in': 'signin', Connected: 'done', 'Not connected': 'declined', 'This link was made for another account': 'mismatch',
+    'This link is no longer valid': 'expired', 'This did not work': 'error',
+  请先登录: 'signin', 已连接: 'done', 未连接: 'declined', 此链接是为另一个账号创建的: 'mismatch', 此链接已失效: 'expired', 操作未成功: 'error' };
 
 function foreignStep(seen, visitor) {
   const side = visitor.consented ? 'provider' : 'issuer';
@@ -147,7 +152,7 @@ async function act(visitor, step, plan) {
   const { page } = visitor;
   switch (step) {
     case 'signin':
-      return press(page.getByRole('button', { name: 'Go on to sign in' }));
+      return press(page.getByRole('button', { name: /^(Go on to sign in|前往登录)$/ }));
     case 'issuer-login':
       return logIn(page, plan.who);
     case 'provider-login': {
@@ -165,7 +170,7 @@ async function act(visitor, step, plan) {
       visitor.consented = true;
       return sayYes(page, 'agree');
     case 'leaving':
-      return press(page.getByRole('link', { name: /^Go to/ }));
+      return press(page.getByRole('link', { name: /^(Go to|前往)/ }));
     case 'confirm':
       return plan.decline === 'confirm' ? sayNo(page) : sayYes(page, 'mine');
     default:
@@ -187,12 +192,12 @@ async function logIn(page, login) {
 /** Ticks the box and presses the yes button; both are found as a person finds them. */
 export async function sayYes(page, tick) {
   await page.check(`input[name=${tick}]`);
-  return press(page.getByRole('button', { name: /^Yes/ }));
+  return press(page.getByRole('button', { name: /^(Yes|同意，|是，)/ }));
 }
 
 /** Presses the no button: no tick is needed. */
 export async function sayNo(page) {
-  return press(page.getByRole('button', { name: /^No,/ }));
+  return press(page.getByRole('button', { name: /^(No,|拒绝，)/ }));
 }
 
 /**
@@ -210,13 +215,14 @@ async function main() {
   const { values, positionals: [url] } = parseArgs({ allowPositionals: true, options: {
     as: { type: 'string', default: 'alice' }, 'at-provider': { type: 'string' }, 'stop-at': { type: 'string' },
     decline: { type: 'string' }, 'deny-at': { type: 'string' }, expect: { type: 'string' }, state: { type: 'string' },
-    shots: { type: 'string' }, axe: { type: 'boolean' }, scripts: { type: 'boolean' }, timeout: { type: 'string', default: '45' },
+    shots: { type: 'string' }, axe: { type: 'boolean' }, scripts: { type: 'boolean' }, language: { type: 'string' },
+    timeout: { type: 'string', default: '45' },
   } });
   if (!url || !URL.canParse(url)) throw Object.assign(new Error(USAGE), { usage: true });
   const browser = await launch();
   try {
     const visitor = await newVisitor(browser, {
-      origin: new URL(url).origin, stateFile: values.state, javaScript: values.scripts || values.axe,
+      origin: new URL(url).origin, stateFile: values.state, javaScript: values.scripts || values.axe, locale: values.language,
     });
     const result = await walk(visitor, url, {
       who: values.as, whoAtProvider: values['at-provider'], stopAt: values['stop-at'], decline: values.decline,

@@ -19,6 +19,21 @@ async fn a_person_connects_in_chromium_and_every_page_is_sound() {
 }
 
 #[actix_web::test]
+async fn a_person_connects_in_chinese_in_a_browser_that_asks_for_it() {
+    let vault = Installation::start();
+    let (url, elicitation) = vault.elicit("alice").await;
+    let shots = tests().join("real/out/chinese").display().to_string();
+    let chinese = ["--language", "zh-CN", "--axe", "--shots", &shots];
+    let walk = vault.walk(&url, &chinese).await;
+    assert_eq!(steps(&walk), ["signin", "consent", "confirm", "done"]);
+    for page in walk["pages"].as_array().unwrap() {
+        assert_eq!(page["lang"], "zh-Hans", "{page}");
+    }
+    assert_eq!(vault.state("alice", &elicitation).await, "completed");
+    vault.stop();
+}
+
+#[actix_web::test]
 async fn whoever_is_signed_in_is_not_asked_again_and_a_second_account_can_be_connected() {
     let vault = Installation::start();
     let state = tempfile::NamedTempFile::new().unwrap().into_temp_path();
