@@ -26,3 +26,4 @@ pub use views::{
     LeavingView, MismatchView, Person, ProblemView, Provider, Quote, Scope, Server, SignInView,
     SignOut, SignedOutView, SigningInView, Switch, Wording,
 };
+pub use words::with_name;

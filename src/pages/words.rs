@@ -94,12 +94,7 @@ impl<'a> Words<'a> {
 
     /// A string without markup, for `<title>`; not escaped, the template does that.
     pub(crate) fn plain(&self, string: &str) -> String {
-        let string = string.replace('*', "");
-        let Some((before, after)) = string.split_once("{provider}") else {
-            return string;
-        };
-        let (before, after) = (up_to(before, self.provider), on_from(self.provider, after));
-        format!("{before}{}{after}", self.provider)
+        with_name(&string.replace('*', ""), "{provider}", self.provider)
     }
 
     /// `special` answers `{n}`, `{host}`, `{code}`, `{ref}` and, for another account, `{account}`.
@@ -146,6 +141,20 @@ impl<'a> Words<'a> {
             _ => Value::Ours(""),
         }
     }
+}
+
+/// Puts a name into a sentence, as often as its placeholder stands there, without the spaces that would be holes. For text that
+/// is no markup.
+pub fn with_name(sentence: &str, placeholder: &str, name: &str) -> String {
+    let mut out = String::with_capacity(sentence.len() + name.len());
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once(placeholder) {
+        out.push_str(up_to(before, name));
+        out.push_str(name);
+        rest = on_from(name, after);
+    }
+    out.push_str(rest);
+    out
 }
 
 /// What stands before a name. Strings have a space between Han and a name, for most names are Latin; beside one that is Han

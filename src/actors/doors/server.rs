@@ -153,6 +153,8 @@ pub struct ElicitationView {
     pub expires: Timestamp,
     /// Whether it was cancelled because wrong people opened it.
     pub mismatched: bool,
+    /// The language it was asked for in.
+    pub locale: Option<Locale>,
 }
 
 /// A grant as its server sees it.

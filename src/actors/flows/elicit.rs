@@ -329,5 +329,6 @@ pub(crate) fn view(core: &Core, facts: &Elicitation, ctx: Ctx) -> ElicitationVie
         created: facts.created,
         expires: facts.expires.min(facts.hard_end()),
         mismatched: facts.mismatches >= Elicitation::MAX_MISMATCHES,
+        locale: facts.locale.clone(),
     }
 }

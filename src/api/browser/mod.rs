@@ -29,6 +29,7 @@ use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Respo
 use actors::doors::BrowserDoor;
 
 use guarded::Guarded;
+pub(crate) use language::of_locale as language_of;
 pub use settings::{BadConnectSettings, ConnectSettings, LeavingPage};
 
 /// What every handler of this listener has.

@@ -246,6 +246,7 @@ pub(crate) fn view(state: ElicitationState) -> ElicitationView {
         created: Timestamp::from_seconds(1_000),
         expires: Timestamp::from_seconds(1_900),
         mismatched: false,
+        locale: None,
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::mcp::{self, Client};
 use super::payloads::{self, Payloads};
+use super::words::{Saying, Voice};
 use super::{Api, Call, credential, subject, views, wanted};
 use crate::fields::{Faults, Fields};
 use crate::listener::answer;
@@ -38,7 +39,8 @@ pub(crate) async fn ensure(api: &Api, call: Call<'_>) -> Result<HttpResponse, Pr
     let Call { asked, caller } = call;
     let ctx = asked.ctx;
     let (input, request, client) = read(asked.json().await?, claims)?;
-    let provider = request.wanted.provider.clone();
+    let wanted = &request.wanted;
+    let (provider, locale) = (wanted.provider.clone(), wanted.locale.clone());
     let subject = api.door.subject(ctx, &caller, input).await?;
     let ensured = api.door.ensure(ctx, &caller, &subject, request).await?;
     match &ensured {
@@ -75,7 +77,8 @@ pub(crate) async fn ensure(api: &Api, call: Call<'_>) -> Result<HttpResponse, Pr
             Ok(without_credential(status, &text, Some(view), (again, code)))
         }
         Ensured::ProviderDown { retry_after } => {
-            let text = provider_down(provider.as_str());
+            let voice = Voice::new(locale.as_ref(), provider.as_str());
+            let text = voice.say(Saying::Down);
             let seconds = retry_after.as_secs().max(1);
             Ok(without_credential(
                 "provider_down",
@@ -85,7 +88,8 @@ pub(crate) async fn ensure(api: &Api, call: Call<'_>) -> Result<HttpResponse, Pr
             ))
         }
         Ensured::NeedsOperator { code } => {
-            let text = needs_operator(provider.as_str(), *code);
+            let voice = Voice::new(locale.as_ref(), provider.as_str());
+            let text = voice.operator(code.as_str());
             Ok(without_credential(
                 "needs_operator",
                 &text,
@@ -193,79 +197,35 @@ fn client_answer(
 
 /// Status and explanation of an elicitation that ended without a usable grant.
 fn ending(view: &ElicitationView) -> (&'static str, String) {
-    let name = &view.provider_name;
-    let again = format!("To connect your {name} account, ask again and use the new link.");
+    let voice = Voice::new(view.locale.as_ref(), &view.provider_name);
     match view.state {
-        ElicitationState::Declined => (
-            "declined",
-            format!(
-                "You chose not to connect your {name} account, so this cannot go on. If you change your mind, ask again."
-            ),
-        ),
-        ElicitationState::Cancelled if view.mismatched => (
-            "mismatch",
-            format!(
-                "The link was opened by somebody signed in to another account and no longer works. {again}"
-            ),
-        ),
-        ElicitationState::Cancelled => ("cancelled", format!("Connecting was cancelled. {again}")),
-        ElicitationState::Failed { code } => failed(code, name, &again),
-        ElicitationState::Completed { .. } => (
-            "expired",
-            format!("The connection to your {name} account has ended since. {again}"),
-        ),
+        ElicitationState::Declined => ("declined", voice.say(Saying::Declined)),
+        ElicitationState::Cancelled if view.mismatched => {
+            ("mismatch", voice.and_again(Saying::Mismatched))
+        }
+        ElicitationState::Cancelled => ("cancelled", voice.and_again(Saying::Cancelled)),
+        ElicitationState::Failed { code } => failed(code, voice),
+        ElicitationState::Completed { .. } => ("expired", voice.and_again(Saying::Ended)),
         ElicitationState::Expired
         | ElicitationState::Issued
         | ElicitationState::SignedIn
-        | ElicitationState::Consented => {
-            ("expired", format!("The link was not used in time. {again}"))
-        }
+        | ElicitationState::Consented => ("expired", voice.and_again(Saying::Unused)),
     }
 }
 
-fn failed(code: FailureCode, name: &str, again: &str) -> (&'static str, String) {
+fn failed(code: FailureCode, voice: Voice<'_>) -> (&'static str, String) {
     match code {
-        FailureCode::WrongBrowser => (
-            "mismatch",
-            format!(
-                "The link was used in another browser or by somebody else and no longer works. {again}"
-            ),
-        ),
-        FailureCode::WrongCallback => (
-            "cancelled",
-            format!(
-                "What came back from {name} did not belong to this request, so it was stopped. {again}"
-            ),
-        ),
-        FailureCode::ProviderRefused => (
-            "declined",
-            format!("{name} refused the connection. {again}"),
-        ),
-        FailureCode::ProviderUnreachable => ("provider_down", provider_down(name)),
+        FailureCode::WrongBrowser => ("mismatch", voice.and_again(Saying::WrongBrowser)),
+        FailureCode::WrongCallback => ("cancelled", voice.and_again(Saying::WrongCallback)),
+        FailureCode::ProviderRefused => ("declined", voice.and_again(Saying::Refused)),
+        FailureCode::ProviderUnreachable => ("provider_down", voice.say(Saying::Down)),
         FailureCode::ProviderUnreadable | FailureCode::ProviderMisconfigured => {
-            ("needs_operator", needs_operator(name, code))
+            ("needs_operator", voice.operator(code.as_str()))
         }
-        FailureCode::Interrupted => (
-            "expired",
-            format!("Connecting was interrupted before it was finished. {again}"),
-        ),
-        FailureCode::NotConfirmed => (
-            "expired",
-            format!("The account was not confirmed in time. {again}"),
-        ),
+        FailureCode::Interrupted => ("expired", voice.and_again(Saying::Interrupted)),
+        FailureCode::NotConfirmed => ("expired", voice.and_again(Saying::NotConfirmed)),
     }
 }
 
 /// When it is worth asking again for a provider that did not answer while somebody was connecting it.
 const AGAIN_SECONDS: u64 = 60;
-
-fn provider_down(name: &str) -> String {
-    format!("{name} does not answer at present. Nothing is lost; try again in a few minutes.")
-}
-
-fn needs_operator(name: &str, code: FailureCode) -> String {
-    let code = code.as_str();
-    format!(
-        "{name} cannot be used until whoever runs this server has corrected its settings ({code}). Your connection is kept."
-    )
-}

@@ -10,6 +10,7 @@ mod payloads;
 mod subject;
 mod views;
 mod wanted;
+mod words;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use actors::doors::{ConnectLink, ElicitationView};
 use serde_json::{Map, Value, json};
 
 use super::mcp::{Client, Era};
+use super::words::{Saying, Voice};
 
 /// Ready-made payloads by name, and the one to use.
 pub(crate) struct Payloads {
@@ -25,16 +26,14 @@ const MISSING: &str = "missing_capability";
 /// For a fresh link.
 pub(crate) fn for_link(client: Client, link: &ConnectLink) -> Payloads {
     let view = &link.view;
-    let message = format!("Connect your {} account to continue.", view.provider_name);
+    let voice = Voice::new(view.locale.as_ref(), &view.provider_name);
+    let message = voice.say(Saying::Connect);
     let says_url = client.url.unwrap_or(true);
     let legal = |era: Era| client.era.is_none_or(|said| said == era);
     let modern = legal(Era::Modern) && says_url && client.may_ask_for_input;
     let legacy = legal(Era::Legacy) && says_url;
     let missing = legal(Era::Modern) && client.url != Some(true);
-    let text = format!(
-        "{message} Open {} in your browser, then ask again.",
-        link.url
-    );
+    let text = voice.both(&message, &voice.open(&link.url));
     let candidates = [
         (modern, INPUT_REQUIRED, input_required(link, &message)),
         (legacy, URL_REQUIRED, url_required(link, &message)),
@@ -55,10 +54,8 @@ pub(crate) fn for_waiting(client: Client, view: &ElicitationView, state: &str) -
     let modern = client.era.is_none_or(|era| era == Era::Modern)
         && client.url.unwrap_or(true)
         && client.may_ask_for_input;
-    let text = format!(
-        "The {} account is not connected yet. Finish in the browser page that is open, then ask again.",
-        view.provider_name
-    );
+    let voice = Voice::new(view.locale.as_ref(), &view.provider_name);
+    let text = voice.say(Saying::Unfinished);
     let again = json!({"resultType": "input_required", "requestState": state});
     // Not the state-only result: clients ask again at once and give up after about ten rounds, long before a person is done.
     let recommended = TOOL_RESULT;

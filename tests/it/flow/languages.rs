@@ -4,7 +4,7 @@ use reqwest::{Method, Url};
 use serde_json::json;
 
 use super::{ask, ask_as, create, still_usable};
-use crate::support::{Browser, Page, TestVault};
+use crate::support::{Answered, Browser, Page, TestVault};
 
 const AMERICAN: Option<&str> = Some("en-US,en;q=0.9");
 const MAINLAND: Option<&str> = Some("zh-CN,zh;q=0.9,en;q=0.8");
@@ -154,6 +154,9 @@ async fn a_tag_that_is_none_is_refused_and_another_tag_is_no_other_request() {
         .call(Method::POST, "/v1/ensure", &[], Some(body))
         .await;
     assert_eq!(answer.text("/status"), "declined", "{}", answer.body);
+    // It is the link's language that counts, and this one named none.
+    let told = answer.text("/payloads/tool_result/content/0/text");
+    assert!(told.starts_with("You chose not to connect"), "{told}");
     let other = ask(&vault, "alice").await;
     still_usable(&vault, &other, "alice").await;
     vault.stop().await;
@@ -183,5 +186,54 @@ async fn who_cannot_read_the_language_of_a_server_reads_on_in_another() {
     assert_eq!(done.h1(), "Connected");
     alice.heard.drain(..seen);
     assert_eq!(heard(&vault, &alice), ["en"]);
+    vault.stop().await;
+}
+
+#[actix_web::test]
+async fn messages_about_a_link_are_in_its_language_too() {
+    let vault = TestVault::start().await;
+    let token = vault.token("alice");
+    let ensure = async |over: serde_json::Value| {
+        let mut body = json!({
+            "provider": "practice", "scopes": ["notes.read"], "subject_token": token, "locale": "zh-Hans",
+        });
+        let more = over.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(more);
+        let answer = vault
+            .s1
+            .call(Method::POST, "/v1/ensure", &[], Some(body))
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer
+    };
+    let told = |answer: &Answered| {
+        let text = answer.text("/payloads/tool_result/content/0/text");
+        (answer.text("/status").to_owned(), text.to_owned())
+    };
+    let link = ensure(json!({})).await;
+    let url = link.text("/elicitation/connect_url");
+    let words =
+        format!("请连接您的 Practice Notes 账号以继续。请在浏览器中打开 {url} ，完成后再次提问。");
+    assert_eq!(told(&link), ("elicit".to_owned(), words));
+    let message = "请连接您的 Practice Notes 账号以继续。";
+    assert_eq!(link.text("/payloads/elicitation_create/message"), message);
+
+    let state = json!({ "request_state": link.text("/request_state") });
+    let (status, words) = told(&ensure(state.clone()).await);
+    assert_eq!(status, "waiting");
+    assert!(
+        words.starts_with("您的 Practice Notes 账号尚未连接。"),
+        "{words}"
+    );
+
+    let mut alice = Browser::new();
+    let consent = vault.sign_in(&mut alice, url, "alice").await;
+    alice.press(&consent, "/decline", &[]).await;
+    let (status, words) = told(&ensure(state).await);
+    assert_eq!(status, "declined");
+    assert!(
+        words.starts_with("您选择了不连接您的 Practice Notes 账号"),
+        "{words}"
+    );
     vault.stop().await;
 }
