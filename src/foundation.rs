@@ -1,6 +1,7 @@
 //! The foundation: seal, store and keys of one installation, made once by `init` and opened at every start.
 
 mod marks;
+mod seals;
 mod unfinished;
 
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use actors::SetupError;
 use crypto::Keyring;
-use crypto::seal::{KeyFileError, KeyFileSeal, Seal};
+use crypto::seal::{KeyFileError, PassphraseError, Seal};
 use domain::{Clock, Registry, TenantSlug, Timestamp, VaultId};
 use secret::Entropy;
 use storage::{MemoryStore, OpenError, Settings, SledStore, Store, StoreError};
@@ -17,6 +18,7 @@ use storage::{MemoryStore, OpenError, Settings, SledStore, Store, StoreError};
 use crate::clock::NotBefore;
 use crate::config::Config;
 pub use marks::Marks;
+pub use seals::Seals;
 use unfinished::{Stale, Unfinished};
 
 /// What the store's format is called. A binary that finds another one refuses to open it.
@@ -49,6 +51,9 @@ pub enum FoundationError {
     /// The key file.
     #[error("{0}")]
     KeyFile(#[from] KeyFileError),
+    /// The passphrase.
+    #[error("{0}")]
+    Passphrase(#[from] PassphraseError),
     /// The store.
     #[error("{0}")]
     Store(#[from] OpenError),
@@ -132,6 +137,8 @@ pub enum KeyFile {
     Made,
     /// It was there before and is used as it is.
     Found,
+    /// The configuration names none; a passphrase opens the installation.
+    None,
 }
 
 impl Foundation {
@@ -145,11 +152,11 @@ impl Foundation {
         hands: &Hands,
     ) -> Result<(Self, KeyFile), FoundationError> {
         make_folder(&config.data_dir)?;
-        if let Some(folder) = config.seal.key_file.parent() {
+        if let Some(folder) = config.seal.key_file.as_deref().and_then(Path::parent) {
             make_folder(folder)?;
         }
         let mut unfinished = Unfinished::begin(&config.data_dir, &store_dir(config))?;
-        let (seal, key_file) = key_file(&config.seal.key_file, &mut unfinished, hands)?;
+        let (seals, key_file) = Seals::of_new(config, &mut unfinished, hands)?;
         let vault = VaultId::from_bytes(random(&*hands.entropy));
         unfinished.begin_store(vault)?;
         let store: Arc<dyn Store> = Arc::new(SledStore::create(
@@ -158,7 +165,7 @@ impl Foundation {
             vault.as_bytes(),
             Settings::default(),
         )?);
-        let made = Self::new(vault, store, (&seal, &config.registry), hands).await?;
+        let made = Self::new(vault, store, (&seals.each(), &config.registry), hands).await?;
         unfinished.finish();
         Ok((made, key_file))
     }
@@ -169,9 +176,9 @@ impl Foundation {
     /// [`FoundationError`] says what is wrong and what to do.
     pub async fn open(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
         let stale = Stale::beside(&config.data_dir, &store_dir(config))?;
-        let seal = KeyFileSeal::open(&config.seal.key_file)?;
+        let seals = Seals::declared(config)?;
         let store = SledStore::open(&store_dir(config), FORMAT, Settings::default())?;
-        let opened = Self::opened(config, hands, &seal, store).await?;
+        let opened = Self::opened(config, hands, &seals, store).await?;
         if let Some(stale) = stale {
             stale.remove();
         }
@@ -184,7 +191,7 @@ impl Foundation {
     /// # Errors
     /// [`FoundationError`], for everything else that is wrong; `ClockBehind` after the store was taken.
     pub async fn accept_rollback(config: &Config, hands: &Hands) -> Result<Self, FoundationError> {
-        let seal = KeyFileSeal::open(&config.seal.key_file)?;
+        let seals = Seals::declared(config)?;
         let (dir, settings) = (store_dir(config), Settings::default());
         let store = match SledStore::open(&dir, FORMAT, settings) {
             Err(OpenError::RolledBack { .. } | OpenError::SidecarLost { .. }) => {
@@ -196,13 +203,13 @@ impl Foundation {
                 store
             }
         };
-        Self::opened(config, hands, &seal, store).await
+        Self::opened(config, hands, &seals, store).await
     }
 
     async fn opened(
         config: &Config,
         hands: &Hands,
-        seal: &KeyFileSeal,
+        seals: &Seals<'_>,
         store: SledStore,
     ) -> Result<Self, FoundationError> {
         let vault: [u8; 16] = store
@@ -216,7 +223,7 @@ impl Foundation {
         let keyring = actors::open_keys(
             &*store,
             vault,
-            (seal, &tenants),
+            (&seals.each(), &tenants),
             clock.now(),
             &*hands.entropy,
         )
@@ -240,19 +247,25 @@ impl Foundation {
         hands: &Hands,
     ) -> Result<Self, FoundationError> {
         let vault = VaultId::from_bytes(random(&*hands.entropy));
-        Self::new(vault, Arc::new(MemoryStore::new()), (seal, registry), hands).await
+        Self::new(
+            vault,
+            Arc::new(MemoryStore::new()),
+            (&[seal], registry),
+            hands,
+        )
+        .await
     }
 
     async fn new(
         vault: VaultId,
         store: Arc<dyn Store>,
-        (seal, registry): (&dyn Seal, &Registry),
+        (seals, registry): (&[&dyn Seal], &Registry),
         hands: &Hands,
     ) -> Result<Self, FoundationError> {
         let tenants = tenants(registry);
         let now = hands.clock.now();
         let keyring =
-            actors::create_keys(&*store, vault, (seal, &tenants), now, &*hands.entropy).await?;
+            actors::create_keys(&*store, vault, (seals, &tenants), now, &*hands.entropy).await?;
         actors::pin_issuers(&*store, registry).await?;
         Ok(Self {
             vault,
@@ -282,26 +295,6 @@ async fn clock(store: &dyn Store, hands: &Hands) -> Result<Arc<dyn Clock>, Found
 
 /// How far behind a clock may be: more than any correction of a clock that runs.
 const CLOCK_BEHIND: Duration = Duration::from_secs(60 * 60);
-
-/// Opens the key file that is there, whatever is wrong with it being said, or makes it.
-fn key_file(
-    path: &Path,
-    unfinished: &mut Unfinished,
-    hands: &Hands,
-) -> Result<(KeyFileSeal, KeyFile), FoundationError> {
-    match KeyFileSeal::open(path) {
-        Ok(seal) => Ok((seal, KeyFile::Found)),
-        Err(KeyFileError::Absent(_)) => {
-            let seal = KeyFileSeal::create(path, &*hands.entropy)?;
-            unfinished.made_key_file(path);
-            Ok((seal, KeyFile::Made))
-        }
-        Err(KeyFileError::Format(path)) if unfinished.resumed() => {
-            Err(FoundationError::HalfKeyFile { path })
-        }
-        Err(other) => Err(other.into()),
-    }
-}
 
 /// The store has a folder of its own below the data folder: its sidecar stands beside it.
 fn store_dir(config: &Config) -> std::path::PathBuf {

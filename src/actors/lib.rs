@@ -22,6 +22,7 @@ mod janitor;
 mod polls;
 mod rows;
 mod sealing;
+mod seals;
 mod setup;
 mod supervise;
 mod time_mark;
@@ -29,6 +30,7 @@ mod vault;
 
 pub use audit::{AuditError, record_alone};
 pub use flows::budgets::LONGEST_FLOW;
+pub use seals::{MOST_SLOTS, SlotView};
 pub use setup::{SetupError, create_keys, open_keys, pin_issuers};
 pub use time_mark::{TIME_MARK, seen_in, seen_until, set_back};
-pub use vault::{Parts, Vault};
+pub use vault::{Parts, SealsError, Vault};

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use crypto::{
     Keyring, RootKey, WrappedKey,
-    seal::{RootSlot, Seal, SealKind, SlotError},
+    seal::{RootSlot, Seal, SlotError},
 };
-use domain::{Blob, Issuer, KeyId, Registry, TenantSlug, Timestamp, VaultId};
+use domain::{Issuer, Registry, TenantSlug, Timestamp, VaultId};
 use secret::Entropy;
 use serde::{Deserialize, Serialize};
 use storage::{Revision, Store, StoreError, Table};
 
 use crate::rows::{self, Changes, Row, UserRow, WrappedRow};
+use crate::seals;
 
 /// A vault cannot be set up or opened.
 #[derive(Debug, thiserror::Error)]
@@ -25,9 +26,17 @@ pub enum SetupError {
         "the store holds no seal; was `strongroom init` interrupted? Remove the data folder and run it again"
     )]
     NoSeal,
-    /// The seal does not open the root key.
-    #[error("the seal does not open this vault: {0}")]
+    /// A slot for the root key cannot be made.
+    #[error("the root key cannot be sealed: {0}")]
     Seal(#[from] SlotError),
+    /// None of the seals opens the root key.
+    #[error("the seal does not open this vault: {0}")]
+    Shut(Box<str>),
+    /// There are slots, and none for what was given.
+    #[error(
+        "the root key of this vault is in {0}, and [seal] declares nothing of that kind; write seal.key_file or seal.passphrase"
+    )]
+    NotDeclared(Box<str>),
     /// A key row was changed or is missing.
     #[error("the keys of this vault cannot be opened: {0}; restore the data folder from a backup")]
     Keys(#[from] crypto::KeyringError),
@@ -49,27 +58,11 @@ pub enum SetupError {
     },
 }
 
-#[derive(Serialize, Deserialize)]
-struct SlotRow {
-    number: u8,
-    kind: u8,
-    parameters: Blob,
-    root: KeyId,
-    sealed: Blob,
-}
-
 #[derive(Serialize, Deserialize, PartialEq)]
 struct PinnedIssuer {
     url: String,
     subject_claims: Vec<Box<str>>,
     id_token_claims: Vec<Box<str>>,
-}
-
-impl Row for SlotRow {
-    /// The slot's number, kind and parameters are in the context that the root key is sealed in.
-    fn belongs_at(&self, _key: &[u8]) -> bool {
-        true
-    }
 }
 
 impl Row for PinnedIssuer {
@@ -79,31 +72,24 @@ impl Row for PinnedIssuer {
     }
 }
 
-const SEAL: &str = "seal/0";
-
-/// Makes all keys of a new vault and seals the root key in slot 0.
+/// Makes all keys of a new vault and seals the root key in a slot for each seal, from 0 on.
 ///
 /// # Errors
 /// [`SetupError`].
 pub async fn create_keys(
     store: &dyn Store,
     vault: VaultId,
-    (seal, tenants): (&dyn Seal, &[TenantSlug]),
+    (seals, tenants): (&[&dyn Seal], &[TenantSlug]),
     now: Timestamp,
     entropy: &dyn Entropy,
 ) -> Result<Arc<Keyring>, SetupError> {
     let root = RootKey::generate(entropy);
-    let slot = RootSlot::create(0, seal, vault, &root, entropy)?;
     let (keyring, keys) = Keyring::create(&root, vault, tenants, now.as_ms(), entropy)?;
-    let row = SlotRow {
-        number: slot.number,
-        kind: slot.kind.code(),
-        parameters: Blob(slot.parameters),
-        root: slot.root,
-        sealed: Blob(slot.sealed.into_bytes()),
-    };
     let mut changes = Changes::default();
-    changes.create(rows::keys::meta(SEAL), &row);
+    for (number, seal) in (0..seals::MOST_SLOTS).zip(seals) {
+        let slot = RootSlot::create(number, *seal, vault, &root, entropy)?;
+        seals::create(&mut changes, slot, now);
+    }
     add(&mut changes, &keys);
     changes.commit(store).await?;
     Ok(Arc::new(keyring))
@@ -122,22 +108,12 @@ fn add(changes: &mut Changes, keys: &[WrappedKey]) {
 pub async fn open_keys(
     store: &dyn Store,
     vault: VaultId,
-    (seal, tenants): (&dyn Seal, &[TenantSlug]),
+    (seals, tenants): (&[&dyn Seal], &[TenantSlug]),
     now: Timestamp,
     entropy: &dyn Entropy,
 ) -> Result<Arc<Keyring>, SetupError> {
-    let row = rows::load::<SlotRow>(store, &rows::keys::meta(SEAL))
-        .await?
-        .ok_or(SetupError::NoSeal)?
-        .value;
-    let slot = RootSlot {
-        number: row.number,
-        kind: SealKind::from_code(row.kind).map_err(|_| SetupError::BadRow)?,
-        parameters: row.parameters.0,
-        root: row.root,
-        sealed: crypto::Sealed::parse(row.sealed.0).map_err(|_| SetupError::BadRow)?,
-    };
-    let root = slot.open(seal, vault)?;
+    let slots = seals::load(store).await?;
+    let (root, _) = seals::open_root(&slots.iter().collect::<Vec<_>>(), seals, vault)?;
     let mut keyring = Keyring::open(&root, vault, &stored_keys(store).await?)?;
     for tenant in tenants {
         if keyring.tenant_key(tenant).is_none() {

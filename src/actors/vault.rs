@@ -2,6 +2,7 @@
 
 mod admin;
 mod browser;
+mod seals;
 mod server;
 
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ use crate::janitor::JanitorHandle;
 use crate::polls::Polls;
 use crate::supervise::{Stage, Vitals};
 use crate::time_mark;
+
+pub use seals::SealsError;
 
 /// What a vault is built from. The composition root makes these; nothing here reads configuration or the environment.
 pub struct Parts {

@@ -48,6 +48,9 @@ pub(super) enum Command {
     /// The key of the admin listener on TCP; the admin socket needs none.
     #[command(subcommand)]
     AdminKey(AdminKey),
+    /// What opens the root key: key files and passphrases, each in a slot of its own. While the vault is stopped.
+    #[command(subcommand)]
+    Seal(Seal),
     /// Go on with a store that went back in time, or after the clock was set back. Says what that may cost, and asks for --yes.
     AcceptRollback {
         /// Do it: an older copy of the data was put back on purpose, or the clock is right now and was wrong before.
@@ -131,6 +134,45 @@ pub(super) enum Server {
 pub(super) enum AdminKey {
     /// Make a new admin key, print it, once, and revoke every earlier one.
     New,
+}
+
+/// `strongroom seal`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Seal {
+    /// List the slots, and whether each opens with what the configuration declares.
+    List,
+    /// Add a slot for a passphrase: the one that `seal.passphrase` refers to, or one from standard input.
+    AddPassphrase {
+        /// Read it from standard input: typed twice, unseen, or one line from a pipe.
+        #[arg(long)]
+        stdin: bool,
+        #[command(flatten)]
+        cost: Cost,
+    },
+    /// Add a slot for a key file, which is made if it is not there.
+    AddKeyFile {
+        /// Where, outside the data folder.
+        path: PathBuf,
+    },
+    /// Remove a slot, provided that another one opens with what the configuration declares.
+    Remove {
+        /// Its number in `strongroom seal list`.
+        slot: u8,
+    },
+}
+
+/// What each guess at a passphrase costs, and each start (Argon2id, RFC 9106; the defaults are its second recommendation).
+#[derive(Debug, clap::Args)]
+pub(super) struct Cost {
+    /// Memory, in MiB: 19 to 4096.
+    #[arg(long, default_value_t = 64, value_name = "MIB")]
+    pub(super) memory_mib: u32,
+    /// Passes over the memory: 2 to 64, with memory times passes at most 8192 MiB.
+    #[arg(long, default_value_t = 3)]
+    pub(super) passes: u32,
+    /// Lanes: 1 to 64.
+    #[arg(long, default_value_t = 4)]
+    pub(super) lanes: u32,
 }
 
 /// `strongroom grants`.

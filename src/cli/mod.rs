@@ -4,7 +4,9 @@ mod admin;
 mod args;
 mod door;
 mod output;
+mod prompt;
 mod rollback;
+mod seal;
 mod serve;
 
 use std::env::VarError;
@@ -100,6 +102,7 @@ fn act(args: Args) -> Result<(), CommandError> {
         Command::Server(what) => admin::server(&load(&config, mode())?, what),
         Command::Grants(what) => admin::grants(&load(&config, mode())?, what),
         Command::AdminKey(what) => admin::admin_key(&load(&config, mode())?, &what),
+        Command::Seal(what) => seal::seal(&load(&config, mode())?, what),
         Command::AcceptRollback { yes } => rollback::accept(&load(&config, mode())?, yes),
     }
 }

@@ -80,7 +80,9 @@ fn failed(
         }
         FoundationError::Store(OpenError::Io { .. } | OpenError::DiskFull)
         | FoundationError::Rows(_) => "not-known",
-        FoundationError::Store(_) | FoundationError::KeyFile(_) => "not-done",
+        FoundationError::Store(_)
+        | FoundationError::KeyFile(_)
+        | FoundationError::Passphrase(_) => "not-done",
         // It was taken, and cannot be used for another reason.
         _ => return error.into(),
     };

@@ -36,16 +36,7 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
         }
         drop(io);
         say(&format!("Set up in {}.", config.data_dir.display()));
-        let path = config.seal.key_file.display();
-        say(&match key_file {
-            KeyFile::Made => format!(
-                "The key file {path} opens it. Keep a copy of the file apart from backups of the data."
-            ),
-            KeyFile::Found => format!(
-                "The key file {path} was there already; it opens this installation, too. Keep a copy of the file apart \
-                 from backups of the data."
-            ),
-        });
+        say_what_opens(config, key_file);
         say("The first admin key, shown this once (needed only for the admin listener on TCP):");
         say_surely(&format!("  {}", key.text.as_str())).map_err(|error| {
             CommandError::Other(format!(
@@ -56,6 +47,25 @@ pub(super) fn init(config: &Config) -> Result<(), CommandError> {
         say("Next: `strongroom server new-key NAME` for each MCP server, then `strongroom serve`.");
         Ok(())
     })
+}
+
+fn say_what_opens(config: &Config, made: KeyFile) {
+    if let Some(path) = &config.seal.key_file {
+        let path = path.display();
+        let before = match made {
+            KeyFile::Found => "was there already; it opens this installation, too",
+            KeyFile::Made | KeyFile::None => "opens it",
+        };
+        say(&format!(
+            "The key file {path} {before}. Keep a copy of the file apart from backups of the data."
+        ));
+    }
+    if config.seal.passphrase.is_some() {
+        say(
+            "The passphrase that seal.passphrase refers to opens it. Keep it apart from backups of the data: without it nobody \
+             can ever open them.",
+        );
+    }
 }
 
 /// Runs the vault until SIGTERM or SIGINT.

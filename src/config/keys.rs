@@ -1,5 +1,8 @@
 //! Every key there is, table by table, with the advice that a fault about it ends in.
 
+#[cfg(test)]
+pub(super) mod tables;
+
 /// A key and what to write there.
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -101,10 +104,16 @@ pub(super) const DATA: Keys = &[key(
     "Write the folder of the store, e.g. `dir = \"/var/lib/strongroom\"`.",
 )];
 
-pub(super) const SEAL: Keys = &[key(
-    "key_file",
-    "Write a path outside the data folder, e.g. `key_file = \"/etc/strongroom/root.key\"`.",
-)];
+pub(super) const SEAL: Keys = &[
+    key(
+        "key_file",
+        "Write a path outside the data folder, e.g. `key_file = \"/etc/strongroom/root.key\"`.",
+    ),
+    key(
+        "passphrase",
+        "Write where the passphrase is: `passphrase = \"file:/run/credentials/passphrase\"` or `passphrase = \"env:NAME\"`.",
+    ),
+];
 
 pub(super) const OPERATOR: Keys = &[
     key(
@@ -375,24 +384,4 @@ pub(super) const SCOPE: Keys = &[
         "words_in",
         "Write the same words in the other languages of the pages, e.g. `words_in = { zh-Hans = \"您的代码仓库\" }`, or leave the line out.",
     ),
-];
-
-/// Every table of the reference file by its header, with its keys.
-#[cfg(test)]
-pub(super) const TABLES: &[(&str, Keys)] = &[
-    ("", ROOT),
-    ("[listen]", LISTEN),
-    ("[data]", DATA),
-    ("[seal]", SEAL),
-    ("[operator]", OPERATOR),
-    ("[limits]", LIMITS),
-    ("[danger]", DANGER),
-    ("[[internal]]", INTERNAL),
-    ("[[tenant]]", TENANT),
-    ("[[issuer]]", ISSUER),
-    ("[[server]]", SERVER),
-    ("[[server.allow]]", ALLOW),
-    ("[[provider]]", PROVIDER),
-    ("[provider.account]", ACCOUNT),
-    ("[[provider.scope]]", SCOPE),
 ];

@@ -26,12 +26,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::{Declarations, Registry};
+use secret::Passphrase;
 use url::Url;
 
 pub use faults::{ConfigFaults, Fault};
 pub use listen::Listen;
 pub use network::{AddressPolicy, Cidr, InternalHost};
-pub use outside::{FileRead, Files, Found, OsFiles, Outside};
+pub use outside::{FileRead, Files, Found, OsFiles, Outside, passphrase_line};
 pub use providers::{PresetNote, Verified};
 pub use source::{DEFAULT_TOML, EXAMPLE_TOML, PRESETS};
 
@@ -59,11 +60,13 @@ pub enum LeavingPage {
     Ask,
 }
 
-/// How the root key is opened.
-#[derive(Debug, Clone)]
+/// How the root key is opened: either of them opens it. At least one is there.
+#[derive(Debug)]
 pub struct Seal {
     /// The key file.
-    pub key_file: PathBuf,
+    pub key_file: Option<PathBuf>,
+    /// The passphrase.
+    pub passphrase: Option<Passphrase>,
 }
 
 /// Who runs this installation, as people read it.
@@ -228,7 +231,11 @@ fn storage(root: &Section<'_>) -> (Option<PathBuf>, Option<Seal>) {
     let data = root.table("data", DATA);
     let data_dir = path(&data, "dir");
     let section = root.table("seal", SEAL);
-    let key_file = path(&section, "key_file");
+    let by_passphrase = section.own("passphrase");
+    let passphrase = outside::passphrase(&section, "passphrase");
+    // The key file's usual place stands for whoever names no seal; beside a passphrase there is one only if it is named.
+    let has_key_file = section.own("key_file") || !by_passphrase;
+    let key_file = has_key_file.then(|| path(&section, "key_file")).flatten();
     let files = root.reading().outside.files;
     if let Some(path) = &key_file
         && (path.file_name().is_none() || files.found(path) == Some(Found::Folder))
@@ -248,7 +255,12 @@ fn storage(root: &Section<'_>) -> (Option<PathBuf>, Option<Seal>) {
             "lies in the data folder, so every backup of the data would carry the key to it",
         );
     }
-    (data_dir, key_file.map(|key_file| Seal { key_file }))
+    let whole = key_file.is_some() == has_key_file && passphrase.is_some() == by_passphrase;
+    let seal = Seal {
+        key_file,
+        passphrase,
+    };
+    (data_dir, whole.then_some(seal))
 }
 
 fn operator(root: &Section<'_>) -> Operator {

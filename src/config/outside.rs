@@ -3,7 +3,7 @@
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use secret::ClientSecret;
+use secret::{ClientSecret, Passphrase};
 
 use super::section::Section;
 
@@ -150,20 +150,44 @@ pub struct Outside<'a> {
     pub files: &'a dyn Files,
 }
 
-/// The secret that `key` refers to: `env:NAME` or `file:/path`. A secret that stands in the file itself is refused.
+/// The client secret that `key` refers to: `env:NAME` or `file:/path`. A secret that stands in the file itself is refused.
 pub(super) fn secret(section: &Section<'_>, key: &'static str) -> Option<ClientSecret> {
+    referred(section, key, ClientSecret::new)
+}
+
+/// The passphrase that `key` refers to, in the same way.
+pub(super) fn passphrase(section: &Section<'_>, key: &'static str) -> Option<Passphrase> {
+    referred(section, key, Passphrase::new)
+}
+
+/// A passphrase that was read elsewhere, under the same rules: one line, whose end is taken off.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn passphrase_line(mut text: String) -> Result<Passphrase, &'static str> {
+    without_line_end(&mut text);
+    match flaw(&text) {
+        None => Ok(Passphrase::new(text)),
+        Some(flaw) => {
+            drop(Passphrase::new(text)); // wiped
+            Err(flaw)
+        }
+    }
+}
+
+fn referred<T>(section: &Section<'_>, key: &'static str, make: fn(String) -> T) -> Option<T> {
     let reference = section.text(key)?;
     if let Some(name) = reference.strip_prefix("env:") {
-        from_environment(section, key, name)
+        from_environment(section, key, name).map(make)
     } else if let Some(path) = reference.strip_prefix("file:") {
-        from_file(section, key, path)
+        from_file(section, key, path).map(make)
     } else {
         section.fault(key, "a secret never stands in this file itself");
         None
     }
 }
 
-fn from_environment(section: &Section<'_>, key: &'static str, name: &str) -> Option<ClientSecret> {
+fn from_environment(section: &Section<'_>, key: &'static str, name: &str) -> Option<String> {
     let good = !name.is_empty()
         && name
             .bytes()
@@ -203,7 +227,7 @@ fn from_environment(section: &Section<'_>, key: &'static str, name: &str) -> Opt
     )
 }
 
-fn from_file(section: &Section<'_>, key: &'static str, path: &str) -> Option<ClientSecret> {
+fn from_file(section: &Section<'_>, key: &'static str, path: &str) -> Option<String> {
     if path.is_empty() {
         section.fault(key, "no path follows `file:`");
         return None;
@@ -236,30 +260,36 @@ fn from_file(section: &Section<'_>, key: &'static str, path: &str) -> Option<Cli
         );
         return None;
     };
+    without_line_end(&mut text);
+    word(section, key, text, &shown.to_string())
+}
+
+fn without_line_end(text: &mut String) {
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {
             text.pop();
         }
     }
-    word(section, key, text, &shown.to_string())
+}
+
+/// Why a word cannot be a secret at all.
+fn flaw(word: &str) -> Option<&'static str> {
+    if word.is_empty() {
+        Some("is empty")
+    } else if word.len() > LONGEST_SECRET {
+        Some("is longer than 4096 bytes")
+    } else if word.chars().any(char::is_control) || word.trim() != word {
+        Some("holds a line break, a control character or surrounding space")
+    } else {
+        None
+    }
 }
 
 /// Takes the word over after checking that it can be a secret at all.
-fn word(
-    section: &Section<'_>,
-    key: &'static str,
-    word: String,
-    origin: &str,
-) -> Option<ClientSecret> {
-    let fault = if word.is_empty() {
-        "is empty"
-    } else if word.len() > LONGEST_SECRET {
-        "is longer than 4096 bytes"
-    } else if word.chars().any(char::is_control) || word.trim() != word {
-        "holds a line break, a control character or surrounding space"
-    } else {
-        return Some(ClientSecret::new(word));
+fn word(section: &Section<'_>, key: &'static str, word: String, origin: &str) -> Option<String> {
+    let Some(fault) = flaw(&word) else {
+        return Some(word);
     };
     drop(ClientSecret::new(word)); // wiped
     section.fault_with(

@@ -32,7 +32,12 @@ fn write_all(config: &Config, out: &mut String) -> fmt::Result {
         writeln!(out, "proxy       {}", join(&listen.trusted_proxies))?;
     }
     writeln!(out, "data        {}", config.data_dir.display())?;
-    writeln!(out, "root key    {}", config.seal.key_file.display())?;
+    let seal = &config.seal;
+    match (&seal.key_file, &seal.passphrase) {
+        (Some(path), Some(_)) => writeln!(out, "root key    {} or a passphrase", path.display())?,
+        (Some(path), None) => writeln!(out, "root key    {}", path.display())?,
+        (None, _) => writeln!(out, "root key    by a passphrase")?,
+    }
     writeln!(out, "outbound    {}", outbound(config))?;
     for tenant in config.registry.tenants() {
         writeln!(out, "\ntenant {} ({})", tenant.slug, tenant.name)?;

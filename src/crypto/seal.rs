@@ -13,7 +13,9 @@ use domain::{KeyId, VaultId};
 use secret::{Entropy, KeyBytes, RevealKey};
 
 pub use self::key_file::{KeyFileError, KeyFileSeal};
-pub use self::passphrase::{PassphraseError, PassphraseParameters, PassphraseSeal};
+pub use self::passphrase::{
+    PassphraseError, PassphraseParameters, PassphraseSeal, SHORTEST_PASSPHRASE,
+};
 use crate::hierarchy::{key_of, new_key_id};
 use crate::{
     Kind, MetadataDigest, OpenError, RootKey, SealContext, SealError, SealKey, Sealed, UnknownCode,
@@ -27,6 +29,15 @@ pub enum SealKind {
     KeyFile = 1,
     /// A passphrase, stretched with Argon2id.
     Passphrase = 2,
+}
+
+impl std::fmt::Display for SealKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::KeyFile => "key file",
+            Self::Passphrase => "passphrase",
+        })
+    }
 }
 
 impl SealKind {
@@ -52,9 +63,7 @@ impl SealKind {
 #[derive(Debug, thiserror::Error)]
 pub enum SlotError {
     /// The slot is for another type of seal.
-    #[error(
-        "slot {number} is for a {slot:?} seal, not for a {given:?}; name the right one in [seal]"
-    )]
+    #[error("slot {number} is for a {slot}, not for a {given}; name the right one in [seal]")]
     OtherSeal {
         /// The slot.
         number: u8,
@@ -63,13 +72,29 @@ pub enum SlotError {
         /// What was given.
         given: SealKind,
     },
-    /// The seal's key does not open the slot.
+    /// The seal's key does not open the slot. Another key and changed clear columns look alike: the commitment covers both.
     #[error(
-        "slot {number} does not open with this seal; it is the wrong key file or passphrase, or the slot was changed"
+        "slot {number} does not open with this {seal}: it is another {seal} than the one the slot was made for, or the slot's \
+         number, kind, salt or cost was changed"
     )]
     Shut {
         /// The slot.
         number: u8,
+        /// What was tried.
+        seal: SealKind,
+        /// The private reason.
+        source: OpenError,
+    },
+    /// The right key, since the commitment holds, and a damaged text under it.
+    #[error(
+        "slot {number} is damaged: this {seal} is the right one, and what it sealed was changed; open with another slot, or restore the \
+         data folder from a backup"
+    )]
+    Damaged {
+        /// The slot.
+        number: u8,
+        /// What was tried.
+        seal: SealKind,
         /// The private reason.
         source: OpenError,
     },
@@ -87,7 +112,10 @@ pub trait Seal {
     fn kind(&self) -> SealKind;
 
     /// The parameters for a new slot: not secret, kept in the slot.
-    fn new_parameters(&self, entropy: &dyn Entropy) -> Vec<u8>;
+    ///
+    /// # Errors
+    /// [`SlotError`] when no new slot may be made with this seal.
+    fn new_parameters(&self, entropy: &dyn Entropy) -> Result<Vec<u8>, SlotError>;
 
     /// The key for a slot with these parameters.
     ///
@@ -115,7 +143,7 @@ impl RootSlot {
     /// Puts the root key into a new slot.
     ///
     /// # Errors
-    /// [`SlotError::Passphrase`] when the seal's parameters are outside the limits.
+    /// [`SlotError::Passphrase`] when the passphrase is weak or its cost outside the limits.
     pub fn create(
         number: u8,
         seal: &dyn Seal,
@@ -123,7 +151,7 @@ impl RootSlot {
         root: &RootKey,
         entropy: &dyn Entropy,
     ) -> Result<Self, SlotError> {
-        let (kind, parameters) = (seal.kind(), seal.new_parameters(entropy));
+        let (kind, parameters) = (seal.kind(), seal.new_parameters(entropy)?);
         let key = SealKey::new(new_key_id(entropy), seal.key(&parameters)?);
         let metadata = digest(number, kind, &parameters, root.id());
         let context = SealContext {
@@ -159,7 +187,19 @@ impl RootSlot {
             metadata: digest(number, slot, &self.parameters, self.root),
             ..SealContext::new(Kind::RootKeySlot, vault)
         };
-        let shut = |source| SlotError::Shut { number, source };
+        let seal = slot;
+        let shut = |source| match source {
+            OpenError::WrongKeyOrContext => SlotError::Shut {
+                number,
+                seal,
+                source,
+            },
+            source => SlotError::Damaged {
+                number,
+                seal,
+                source,
+            },
+        };
         let bytes = key_of(&key.open(&context, &self.sealed).map_err(shut)?).map_err(shut)?;
         Ok(RootKey::new(self.root, bytes))
     }

@@ -94,6 +94,10 @@ pub enum AuditAction {
     ServerDisabled,
     /// A server was enabled.
     ServerEnabled,
+    /// A slot for the root key was added.
+    SealAdded,
+    /// A slot for the root key was removed.
+    SealRemoved,
     /// The vault was set up.
     VaultCreated,
     /// The vault was started.
@@ -174,6 +178,9 @@ pub struct AuditAbout {
     /// Public id of a server key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<Box<str>>,
+    /// Number of the root key's slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seal: Option<u8>,
     /// How many events this entry stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,

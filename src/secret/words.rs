@@ -106,4 +106,6 @@ words! {
     SubjectToken,
     /// The nonce of a browser login (OpenID Connect Core section 3.1.2.1).
     Nonce,
+    /// The passphrase of a seal.
+    Passphrase,
 }

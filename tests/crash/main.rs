@@ -47,6 +47,8 @@ mod program;
 #[expect(dead_code, reason = "the program's log comes with the program here")]
 mod remains;
 #[cfg(test)]
+mod seals;
+#[cfg(test)]
 #[path = "../it/support/server.rs"]
 #[expect(dead_code, reason = "the attack tests use more of it")]
 mod server;

@@ -27,7 +27,7 @@ use canary::{Canary, Search};
 use serde_json::Value;
 
 /// Secrets that every run sees.
-const SECRETS: [&str; 15] = [
+const SECRETS: [&str; 16] = [
     "ID token",
     "access token",
     "client secret",
@@ -36,6 +36,7 @@ const SECRETS: [&str; 15] = [
     "login code",
     "login nonce",
     "login state",
+    "passphrase",
     "provider PKCE verifier",
     "provider code",
     "provider state",

@@ -24,14 +24,10 @@ pub(crate) struct Place {
 impl Place {
     /// An empty folder with the client secret in it; the configuration is written by `configure`.
     pub(crate) fn new(secret: &str) -> Self {
-        use std::os::unix::fs::PermissionsExt as _;
         let place = Self {
             folder: tempfile::tempdir().unwrap(),
         };
-        let path = place.path("client.secret");
-        remains::secret("client secret", secret);
-        std::fs::write(&path, secret).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        place.secret_file("client.secret", ("client secret", secret));
         place
     }
 
@@ -100,6 +96,45 @@ impl Place {
         let said = String::from_utf8_lossy(&said).into_owned();
         remains::said("output of a command", &[], &said);
         (output.status.success(), said)
+    }
+
+    /// The same with something on standard input.
+    pub(crate) fn attempt_with(&self, arguments: &[&str], input: &str) -> (bool, String) {
+        use std::io::Write as _;
+        let mut command = self.command(arguments);
+        let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = streams.stderr(Stdio::piped()).spawn().unwrap();
+        // A command that does not want it closes the pipe.
+        child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+        let output = child.wait_with_output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        remains::said("output of a command", &[], &said);
+        (output.status.success(), said)
+    }
+
+    /// A command under another program, which sets limits and then becomes it.
+    pub(crate) fn attempt_under(&self, mut under: Command, arguments: &[&str]) -> (bool, String) {
+        let command = self.command(arguments);
+        under.arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            under.env(name, value.unwrap_or_default());
+        }
+        let output = under.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        remains::said("output of a command", &[], &said);
+        (output.status.success(), said)
+    }
+
+    /// A file for its owner alone, with a secret in it.
+    pub(crate) fn secret_file(&self, name: &str, (what, text): (&str, &str)) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.path(name);
+        remains::secret(what, text);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        path
     }
 
     /// Starts `serve` and waits until it says that it is ready.

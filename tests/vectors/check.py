@@ -12,6 +12,7 @@ import json
 import re
 import struct
 import sys
+import unicodedata
 import zlib
 from pathlib import Path
 
@@ -226,10 +227,11 @@ def run_root_slot(case: dict) -> str:
     if len(parameters) != 28:
         raise Refused("damaged")
     memory, passes, lanes = struct.unpack(">III", parameters[:12])
-    if not (19 * 1024 <= memory <= 4 * 1024 * 1024 and 2 <= passes <= 64 and 1 <= lanes <= 64):
+    if not (19 * 1024 <= memory <= 4 * 1024 * 1024 and 2 <= passes <= 64 and 1 <= lanes <= 64
+            and memory * passes <= 8 * 1024 * 1024):
         raise Refused("out_of_range")
     stretch = Argon2id(salt=parameters[12:], length=32, iterations=passes, lanes=lanes, memory_cost=memory)
-    key = stretch.derive(case["passphrase"].encode())
+    key = stretch.derive(unicodedata.normalize("NFC", case["passphrase"]).encode())
     parts = [bytes([case["number"]]), bytes([case["seal"]]), parameters, bytes.fromhex(case["root"])]
     record = bytes.fromhex(case["record"])
     context = {

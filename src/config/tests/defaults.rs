@@ -2,7 +2,7 @@
 
 use domain::Endpoints;
 
-use super::super::keys::{Key, TABLES};
+use super::super::keys::{Key, tables::TABLES};
 use super::super::{Config, DEFAULT_TOML, EXAMPLE_TOML, Mode, OsFiles, Outside, PRESETS, Verified};
 use super::{BASE, FakeFiles, check, serve};
 
@@ -87,11 +87,14 @@ fn every_example_of_the_reference_is_one_that_loads() {
         }
     }
     let whole = whole.replace("from = \"unknown\"", "from = \"endpoint\"");
-    let files = FakeFiles::default().with("/run/secrets/github", b"secret\n", 0o100_400);
+    let files = FakeFiles::default()
+        .with("/run/secrets/github", b"secret\n", 0o100_400)
+        .with("/run/credentials/passphrase", b"six words\n", 0o100_400);
     let config =
         check(&whole, Mode::Serve, &files).unwrap_or_else(|faults| panic!("{faults}\n{whole}"));
     assert_eq!(config.listen.admin.map(|admin| admin.port()), Some(7603));
     assert_eq!(config.addresses.internal.len(), 1);
+    assert!(config.seal.key_file.is_some() && config.seal.passphrase.is_some());
 }
 
 #[test]

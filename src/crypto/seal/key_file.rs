@@ -124,8 +124,8 @@ impl Seal for KeyFileSeal {
         SealKind::KeyFile
     }
 
-    fn new_parameters(&self, _entropy: &dyn Entropy) -> Vec<u8> {
-        Vec::new()
+    fn new_parameters(&self, _entropy: &dyn Entropy) -> Result<Vec<u8>, SlotError> {
+        Ok(Vec::new())
     }
 
     fn key(&self, _parameters: &[u8]) -> Result<KeyBytes, SlotError> {

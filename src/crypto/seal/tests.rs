@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use secret::{OsEntropy, SecretBytes};
+use secret::{OsEntropy, Passphrase};
 
 use super::*;
 
@@ -135,35 +135,93 @@ fn a_key_file_has_one_exact_form() {
     }
 }
 
+/// Six words, as the refusal of a weak one advises.
+const GOOD: &str = "correct horse battery staple";
+
+fn slot_of(passphrase: &str, cost: PassphraseParameters) -> Result<(RootSlot, RootKey), SlotError> {
+    let root = RootKey::generate(&OsEntropy);
+    let passphrase = Passphrase::new(passphrase.into());
+    let seal = PassphraseSeal::new(&passphrase, cost)?;
+    let slot = RootSlot::create(2, &seal, VAULT, &root, &OsEntropy)?;
+    Ok((slot, root))
+}
+
+fn open(slot: &RootSlot, passphrase: &str) -> Result<RootKey, SlotError> {
+    let passphrase = Passphrase::new(passphrase.into());
+    slot.open(&PassphraseSeal::new(&passphrase, CHEAPEST)?, VAULT)
+}
+
 #[test]
 fn a_passphrase_opens_its_slot_and_no_other() {
-    let seal = |text: &str| {
-        PassphraseSeal::new(SecretBytes::new(text.into()), CHEAPEST).expect("within limits")
-    };
-    let root = RootKey::generate(&OsEntropy);
-    let slot = RootSlot::create(2, &seal("correct horse"), VAULT, &root, &OsEntropy).expect("fits");
-    assert_eq!(
-        slot.open(&seal("correct horse"), VAULT)
-            .expect("opens")
-            .id(),
-        root.id()
-    );
-    assert!(matches!(
-        slot.open(&seal("correct horsf"), VAULT),
-        Err(SlotError::Shut { .. })
-    ));
+    let (slot, root) = slot_of(GOOD, CHEAPEST).expect("fits");
+    assert_eq!(open(&slot, GOOD).expect("opens").id(), root.id());
+    for other in [
+        "correct horse battery staplf",
+        "Correct horse battery staple",
+        "correct horse battery staple ",
+    ] {
+        assert!(matches!(open(&slot, other), Err(SlotError::Shut { .. })));
+    }
     let mut salted = slot.clone();
     salted.parameters[27] ^= 1;
-    assert!(matches!(
-        salted.open(&seal("correct horse"), VAULT),
-        Err(SlotError::Shut { .. })
-    ));
+    assert!(matches!(open(&salted, GOOD), Err(SlotError::Shut { .. })));
+}
+
+#[test]
+fn the_right_passphrase_of_a_damaged_slot_is_told_so() {
+    let (slot, _) = slot_of(GOOD, CHEAPEST).expect("fits");
+    let mut bytes = slot.sealed.as_bytes().to_vec();
+    *bytes.last_mut().expect("long") ^= 1;
+    let sealed = Sealed::parse(bytes).expect("well formed");
+    let damaged = RootSlot { sealed, ..slot };
+    let told = open(&damaged, GOOD).expect_err("damaged");
+    assert!(matches!(told, SlotError::Damaged { number: 2, .. }));
+    assert!(told.to_string().contains("is the right one"), "{told}");
+    let told = open(&damaged, "incorrect horse battery").expect_err("another");
+    assert!(matches!(told, SlotError::Shut { .. }), "{told}");
+}
+
+#[test]
+fn one_letter_is_one_letter_however_it_was_typed() {
+    let (composed, decomposed) = (
+        "Z\u{fc}rich \u{1e9b}\u{323} caf\u{e9} 3000",
+        "Zu\u{308}rich \u{17f}\u{323}\u{307} cafe\u{301} 3000",
+    );
+    let (slot, root) = slot_of(decomposed, CHEAPEST).expect("fits");
+    assert_eq!(open(&slot, composed).expect("opens").id(), root.id());
+    // Compatibility is not identity: these look alike and are other letters.
+    let other = composed.replace('3', "\u{ff13}");
+    assert!(matches!(open(&slot, &other), Err(SlotError::Shut { .. })));
+}
+
+#[test]
+fn a_weak_passphrase_makes_no_slot() {
+    for weak in [
+        "fourteen chars",                                   // 14
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa",                    // one letter
+        "abcabcabcabcabcabcabcabc",                         // three
+        "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}abcdefgh", // 13 letters, however many code points
+    ] {
+        assert!(
+            matches!(
+                slot_of(weak, CHEAPEST),
+                Err(SlotError::Passphrase(PassphraseError::Weak))
+            ),
+            "{weak}"
+        );
+    }
+    assert!(slot_of("fifteen letters", CHEAPEST).is_ok());
+    let empty = Passphrase::new(String::new());
+    assert_eq!(
+        PassphraseSeal::new(&empty, CHEAPEST).expect_err("empty"),
+        PassphraseError::Empty
+    );
 }
 
 #[test]
 fn costs_outside_the_limits_take_no_memory() {
-    let seal =
-        PassphraseSeal::new(SecretBytes::new(b"x".to_vec()), CHEAPEST).expect("within limits");
+    let passphrase = Passphrase::new(GOOD.into());
+    let seal = PassphraseSeal::new(&passphrase, CHEAPEST).expect("within limits");
     let parameters = |memory: u32, passes: u32, lanes: u32| -> Vec<u8> {
         [memory, passes, lanes]
             .into_iter()
@@ -176,9 +234,13 @@ fn costs_outside_the_limits_take_no_memory() {
         (19 * 1024, 1, 1),
         (19 * 1024, 2, 0),
         (4 * 1024 * 1024 + 1, 2, 1),
+        (64 * 1024 * 1024, 2, 1), // 64 GiB
         (u32::MAX, u32::MAX, u32::MAX),
         (19 * 1024, 65, 1),
+        (19 * 1024, u32::MAX, 1),
         (19 * 1024, 2, 65),
+        (4 * 1024 * 1024, 3, 1), // each within its own bounds
+        (1024 * 1024, 9, 4),
     ] {
         let error = seal
             .key(&parameters(memory, passes, lanes))
@@ -192,7 +254,7 @@ fn costs_outside_the_limits_take_no_memory() {
             passes,
             lanes,
         };
-        assert!(PassphraseSeal::new(SecretBytes::new(b"x".to_vec()), cost).is_err());
+        assert!(PassphraseSeal::new(&passphrase, cost).is_err());
     }
     for damaged in [vec![], vec![0; 27], vec![0; 29]] {
         let error = seal.key(&damaged).expect_err("damaged");
@@ -201,7 +263,12 @@ fn costs_outside_the_limits_take_no_memory() {
             SlotError::Passphrase(PassphraseError::Damaged)
         ));
     }
-    assert!(PassphraseSeal::new(SecretBytes::new(vec![]), CHEAPEST).is_err());
+    let dearest = PassphraseParameters {
+        memory_kib: 4 * 1024 * 1024,
+        passes: 2,
+        lanes: 64,
+    };
+    assert!(PassphraseSeal::new(&passphrase, dearest).is_ok());
     assert_eq!(
         PassphraseParameters::default(),
         PassphraseParameters {

@@ -27,6 +27,10 @@ const WORDS: Way = Way {
         ),
         ("src/crypto/hashes.rs", "the keyed hash of a key"),
         (
+            "src/crypto/seal/passphrase.rs",
+            "the passphrase becomes a key",
+        ),
+        (
             "src/upstream/account.rs",
             "the account endpoint is asked with the fresh token",
         ),
@@ -103,10 +107,6 @@ const PLAINTEXT: Way = Way {
         ("src/actors/sealing/wire.rs", "the reader of sealed records"),
         ("src/crypto/hierarchy.rs", "unwrapped keys"),
         ("src/crypto/request_state.rs", "the opened requestState"),
-        (
-            "src/crypto/seal/passphrase.rs",
-            "the passphrase becomes a key",
-        ),
         ("src/upstream/account.rs", "the account answer is read"),
         ("src/upstream/metadata.rs", "metadata is read"),
         ("src/upstream/provider.rs", "the account in a token answer"),

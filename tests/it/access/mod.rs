@@ -21,6 +21,8 @@ mod payloads;
 mod refresh;
 mod repeats;
 pub(crate) mod rows;
+#[cfg(feature = "test-hooks")]
+mod seals;
 mod setup;
 mod signatures;
 mod states;

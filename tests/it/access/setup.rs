@@ -47,6 +47,10 @@ impl Place {
         Self { folder, config }
     }
 
+    fn key_file(&self) -> &Path {
+        self.config.seal.key_file.as_deref().unwrap()
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -78,7 +82,7 @@ impl Place {
     }
 
     fn make_key(&self) {
-        KeyFileSeal::create(&self.config.seal.key_file, &OsEntropy).unwrap();
+        KeyFileSeal::create(self.key_file(), &OsEntropy).unwrap();
     }
 
     fn make_store(&self) {
@@ -131,14 +135,14 @@ fn closed(path: &Path, mode: u32) {
 async fn an_installation_is_set_up_once_and_never_touched_again() {
     let place = Place::new();
     assert_eq!(place.create().await.unwrap(), KeyFile::Made);
-    let key = std::fs::read(&place.config.seal.key_file).unwrap();
+    let key = std::fs::read(place.key_file()).unwrap();
     let refused = place.create().await.unwrap_err();
     assert!(
         matches!(refused, FoundationError::Exists { .. }),
         "{refused}"
     );
     assert!(refused.to_string().contains("strongroom serve"));
-    assert_eq!(std::fs::read(&place.config.seal.key_file).unwrap(), key);
+    assert_eq!(std::fs::read(place.key_file()).unwrap(), key);
     place.open().await.unwrap();
 }
 
@@ -149,14 +153,14 @@ async fn a_sidecar_without_its_store_is_not_built_over() {
     let refused = place.create().await.unwrap_err();
     assert!(refused.to_string().contains("store.commit"), "{refused}");
     assert_eq!(place.made(), ["store.commit"]);
-    assert!(!place.config.seal.key_file.exists());
+    assert!(!place.key_file().exists());
 }
 
 #[actix_web::test]
 async fn what_is_wrong_with_a_key_file_is_said_and_nothing_is_left_behind() {
     let place = Place::new();
     place.make_key();
-    let key = &place.config.seal.key_file;
+    let key = place.key_file();
     closed(key, 0o644);
     let open = place.create().await.unwrap_err();
     assert!(
@@ -189,7 +193,7 @@ async fn a_set_up_that_fails_takes_back_what_it_made() {
     std::os::unix::fs::symlink(place.path("nowhere"), place.path("data/store")).unwrap();
     let failed = place.create().await.unwrap_err();
     assert!(matches!(failed, FoundationError::Store(_)), "{failed}");
-    assert!(!place.config.seal.key_file.exists());
+    assert!(!place.key_file().exists());
     std::fs::remove_file(place.path("data/store")).ok();
     assert!(place.made().is_empty(), "{:?}", place.made());
     place.create().await.unwrap();
@@ -325,7 +329,7 @@ async fn a_store_folder_that_cannot_be_read_is_left_as_it_was() {
         assert!(store.is_symlink(), "{mark:?}");
         let marked = place.path("data/init.unfinished").exists();
         assert_eq!(marked, mark.is_some());
-        assert!(!place.config.seal.key_file.exists());
+        assert!(!place.key_file().exists());
     }
 }
 
@@ -359,8 +363,8 @@ async fn is_unfinished(place: &Place) {
 #[actix_web::test]
 async fn half_a_key_file_is_named_and_not_removed() {
     let place = Place::new();
-    std::fs::write(&place.config.seal.key_file, "strongroom-key-1 ").unwrap();
-    closed(&place.config.seal.key_file, 0o600);
+    std::fs::write(place.key_file(), "strongroom-key-1 ").unwrap();
+    closed(place.key_file(), 0o600);
     place.interrupted();
     let refused = place.create().await.unwrap_err();
     assert!(
@@ -368,7 +372,7 @@ async fn half_a_key_file_is_named_and_not_removed() {
         "{refused}"
     );
     assert!(refused.to_string().contains("root.key"), "{refused}");
-    assert!(place.config.seal.key_file.exists());
+    assert!(place.key_file().exists());
 }
 
 #[actix_web::test]

@@ -1,7 +1,7 @@
 //! Vectors of requestState texts and of root key slots.
 
 use domain::{ElicitationId, IssuerSlug, KeyId, ProviderSlug, ServerSlug, TenantSlug, VaultId};
-use secret::{KeyBytes, SecretBytes};
+use secret::{KeyBytes, Passphrase};
 use serde_json::{Value, json};
 use strongroom_crypto::seal::{PassphraseParameters, PassphraseSeal, RootSlot};
 use strongroom_crypto::{RequestState, RootKey, SealKey};
@@ -121,7 +121,8 @@ pub(crate) fn slots() -> Made<Value> {
         passes: 2,
         lanes: 1,
     };
-    let seal = PassphraseSeal::new(SecretBytes::new(passphrase.into()), cost)?;
+    let spoken = Passphrase::new(passphrase.into());
+    let seal = PassphraseSeal::new(&spoken, cost)?;
     let root = RootKey::new(
         KeyId::from_bytes([0x21; 16]),
         KeyBytes::from_bytes(Zeroizing::new(KEY)),
@@ -139,6 +140,26 @@ pub(crate) fn slots() -> Made<Value> {
         hex(&[0, 0, 0x10, 0]),
         parameters.get(8..).ok_or("too short")?
     );
+    let mut damaged = slot.sealed.as_bytes().to_vec();
+    if let Some(last) = damaged.last_mut() {
+        *last ^= 1;
+    }
+    // Composed as sealed, decomposed as presented.
+    let composed = Passphrase::new("Z\u{fc}rich \u{1e9b}\u{323} caf\u{e9} 3000".into());
+    let decomposed = "Zu\u{308}rich \u{17f}\u{323}\u{307} cafe\u{301} 3000";
+    let letters = RootSlot::create(
+        1,
+        &PassphraseSeal::new(&composed, cost)?,
+        VaultId::from_bytes(VAULT),
+        &root,
+        &Counter(2200.into()),
+    )?;
+    let (salt, record) = (hex(&letters.parameters), hex(letters.sealed.as_bytes()));
+    let salted = parameters.get(24..).ok_or("too short")?;
+    let dear = |memory: u32, passes: u32, lanes: u32| {
+        let cost = [memory, passes, lanes].map(u32::to_be_bytes).concat();
+        format!("{}{salted}", hex(&cost))
+    };
     let refused = |reason: &str| json!({ "refused": reason });
     Ok(json!({
         "about": "A root key in a seal slot, under a passphrase stretched with Argon2id.",
@@ -152,6 +173,16 @@ pub(crate) fn slots() -> Made<Value> {
             { "name": "other installation", "vault": hex(&[0; 16]), "expect": refused("wrong_key_or_context") },
             { "name": "other root key name", "root": hex(&[0; 16]), "expect": refused("wrong_key_or_context") },
             { "name": "cost below the floor", "parameters": weaker, "expect": refused("out_of_range") },
+            { "name": "64 GiB", "parameters": dear(64 << 20, 2, 1), "expect": refused("out_of_range") },
+            { "name": "2^32 - 1 passes", "parameters": dear(19 << 10, u32::MAX, 1), "expect": refused("out_of_range") },
+            { "name": "no lanes", "parameters": dear(19 << 10, 2, 0), "expect": refused("out_of_range") },
+            { "name": "memory times passes beyond the ceiling", "parameters": dear(4 << 20, 3, 1), "expect": refused("out_of_range") },
+            { "name": "other salt", "parameters": salt, "expect": refused("wrong_key_or_context") },
+            { "name": "right passphrase, changed record", "record": hex(&damaged), "expect": refused("corrupt") },
+            { "name": "the same letters, decomposed", "passphrase": decomposed, "parameters": salt, "record": record,
+              "expect": { "opens": hex(&KEY) } },
+            { "name": "letters that only look alike", "passphrase": decomposed.replace('3', "\u{ff13}"), "parameters": salt,
+              "record": record, "expect": refused("wrong_key_or_context") },
             { "name": "parameters cut", "parameters": hex(&[0; 27]), "expect": refused("damaged") },
         ],
     }))

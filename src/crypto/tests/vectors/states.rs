@@ -1,7 +1,7 @@
 //! Opens the requestState texts of `request-state.json` and the slots of `root-slot.json`.
 
 use domain::{KeyId, ServerSlug, TenantSlug};
-use secret::{KeyBytes, OsEntropy, RevealKey, SecretBytes};
+use secret::{KeyBytes, OsEntropy, Passphrase, RevealKey};
 use serde_json::{Value, json};
 use strongroom_crypto::seal::{
     PassphraseError, PassphraseParameters, PassphraseSeal, RootSlot, SealKind, SlotError,
@@ -79,9 +79,9 @@ fn fields(state: &RequestState) -> Value {
 }
 
 pub(crate) fn root_slot(case: &Value) -> Outcome {
-    let passphrase = SecretBytes::new(text(case, "passphrase").into());
+    let passphrase = Passphrase::new(text(case, "passphrase").into());
     let seal =
-        PassphraseSeal::new(passphrase, PassphraseParameters::default()).expect("a passphrase");
+        PassphraseSeal::new(&passphrase, PassphraseParameters::default()).expect("a passphrase");
     let slot = RootSlot {
         number: u8::try_from(number(case, "number")).expect("a byte"),
         kind: SealKind::from_code(u8::try_from(number(case, "seal")).expect("a byte"))
@@ -92,7 +92,9 @@ pub(crate) fn root_slot(case: &Value) -> Outcome {
     };
     match slot.open(&seal, vault(case)) {
         Ok(root) => Outcome::Is(hex(root.reveal_key())),
-        Err(SlotError::Shut { source, .. }) => Outcome::Refused(source.reason().to_owned()),
+        Err(SlotError::Shut { source, .. } | SlotError::Damaged { source, .. }) => {
+            Outcome::Refused(source.reason().to_owned())
+        }
         Err(SlotError::Passphrase(PassphraseError::OutOfRange(_))) => {
             Outcome::Refused("out_of_range".to_owned())
         }
