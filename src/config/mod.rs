@@ -8,6 +8,7 @@ mod crossref;
 mod endpoints;
 mod faults;
 mod issuers;
+mod key_forms;
 mod keys;
 mod listen;
 mod near;

@@ -1,7 +1,8 @@
 //! `[[provider]]`: the operator's own keys over a preset, or everything by hand.
 
 use domain::{
-    AUTHORIZE_OWN, AccountSource, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo, ScopeSet,
+    AUTHORIZE_OWN, AccountSource, Means, Oauth, Pkce, Provider, ProviderSlug, ScopeEffect,
+    ScopeInfo, ScopeSet,
 };
 use pages::Language;
 use url::Url;
@@ -9,6 +10,7 @@ use url::Url;
 use super::clients::client;
 use super::endpoints;
 use super::issuers::tenant_of;
+use super::key_forms::{self, Kind};
 use super::keys::{ACCOUNT, SCOPE};
 use super::near::nearest;
 use super::section::Section;
@@ -77,21 +79,21 @@ pub(super) fn provider(section: &Section<'_>) -> Option<(Provider, Option<Preset
     let slug = slug(section, "slug", |text| ProviderSlug::parse(text).ok());
     let tenant = tenant_of(section);
     let name = name(section, "name");
-    let client = client(section);
-    let endpoints = endpoints::endpoints(section);
-    let endpoint_hosts = endpoints::endpoint_hosts(section);
-    let pkce = section.choice("pkce", &[("S256", Pkce::S256), ("off", Pkce::Off)]);
-    let scope_joiner = scope_joiner(section);
+    let kind = key_forms::kind(section);
+    if let Some(kind) = kind {
+        key_forms::only_of(section, kind);
+    }
+    let means = kind.and_then(|kind| means(section, kind));
     let scopes_of = scope_list(section);
     let extra_scopes = scopes(section, "extra_scopes");
-    let authorize_extra = extra(section, "authorize_extra", &AUTHORIZE_OWN);
-    let token_extra = extra(section, "token_extra", &TOKEN_OWN);
-    let account = account(section);
+    let account = account(section, kind);
     let allowed_hosts = allowed_hosts(section);
     let header_name = header_name(section);
     let header_prefix = header_prefix(section);
-    let default_life_s = section.integer("default_life_s", 60..=31_536_000);
-    let host = endpoints.as_ref().and_then(|(_, host)| host.as_deref());
+    let host = match &account {
+        Some(AccountSource::Endpoint { url, .. }) if kind == Some(Kind::ApiKey) => url.host_str(),
+        _ => means.as_ref().and_then(|(_, host)| host.as_deref()),
+    };
     let site = if endpoints::moved(section) && !section.own("site") {
         None
     } else {
@@ -102,23 +104,43 @@ pub(super) fn provider(section: &Section<'_>) -> Option<(Provider, Option<Preset
         slug: slug?,
         tenant: tenant?,
         name: name?,
-        client: client?,
-        endpoints: endpoints?.0,
-        endpoint_hosts: endpoint_hosts?,
-        pkce: pkce?,
-        scope_joiner: scope_joiner?,
+        means: means?.0,
         scopes: scopes_of?,
         extra_scopes: extra_scopes?,
-        authorize_extra: authorize_extra?,
-        token_extra: token_extra?,
         account: account?,
         allowed_hosts: allowed_hosts?,
         header_name: header_name?,
         header_prefix: header_prefix?,
         site,
-        default_life_s,
     };
     Some((provider, note))
+}
+
+/// How a person connects it, and the host that a browser is sent to where it is known already.
+fn means(section: &Section<'_>, kind: Kind) -> Option<(Means, Option<String>)> {
+    if kind == Kind::ApiKey {
+        return Some((Means::Key(key_forms::key_form(section)?), None));
+    }
+    let client = client(section);
+    let endpoints = endpoints::endpoints(section);
+    let endpoint_hosts = endpoints::endpoint_hosts(section);
+    let pkce = section.choice("pkce", &[("S256", Pkce::S256), ("off", Pkce::Off)]);
+    let scope_joiner = scope_joiner(section);
+    let authorize_extra = extra(section, "authorize_extra", &AUTHORIZE_OWN);
+    let token_extra = extra(section, "token_extra", &TOKEN_OWN);
+    let default_life_s = section.integer("default_life_s", 60..=31_536_000);
+    let (endpoints, host) = endpoints?;
+    let oauth = Oauth {
+        client: client?,
+        endpoints,
+        endpoint_hosts: endpoint_hosts?,
+        pkce: pkce?,
+        scope_joiner: scope_joiner?,
+        authorize_extra: authorize_extra?,
+        token_extra: token_extra?,
+        default_life_s,
+    };
+    Some((Means::Oauth(oauth), host))
 }
 
 /// Facts about the preset; a provider without one is all the operator's own.
@@ -275,7 +297,7 @@ enum From {
     Unknown,
 }
 
-fn account(section: &Section<'_>) -> Option<AccountSource> {
+fn account(section: &Section<'_>, kind: Option<Kind>) -> Option<AccountSource> {
     let account = section.table("account", ACCOUNT);
     let from = account.choice(
         "from",
@@ -294,6 +316,13 @@ fn account(section: &Section<'_>) -> Option<AccountSource> {
     };
     if account.own("url") && !matches!(from, From::Endpoint) {
         account.fault("url", "is of no use unless `from = \"endpoint\"`");
+    }
+    if kind == Some(Kind::ApiKey) && matches!(from, From::TokenAnswer) {
+        account.fault_with(
+            "from",
+            "there is no token answer where people type in a key",
+            "Write `from = \"endpoint\"` and its address, by which a key is tried, or `from = \"unknown\"`.",
+        );
     }
     if matches!(from, From::Unknown) {
         return Some(AccountSource::Unknown);

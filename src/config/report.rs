@@ -3,7 +3,8 @@
 use std::fmt::{self, Write as _};
 
 use domain::{
-    ClientAuth, EndpointHosts, Issuer, OauthClient, Provider, Server, SubjectMode, TenantSlug,
+    AccountSource, ClientAuth, EndpointHosts, Issuer, Means, OauthClient, Provider, Server,
+    SubjectMode, TenantSlug,
 };
 
 use super::{Config, Mode};
@@ -132,14 +133,36 @@ fn write_provider(config: &Config, provider: &Provider, out: &mut String) -> fmt
             "    preset        {preset} version {version} of {as_of}, {verified}"
         )?;
     }
-    write_endpoint_hosts(&provider.endpoint_hosts, out)?;
-    writeln!(out, "    client        {}", client(&provider.client))?;
-    writeln!(out, "    redirect URI  {origin}/cb/{}", provider.slug)?;
+    match &provider.means {
+        Means::Oauth(oauth) => {
+            write_endpoint_hosts(&oauth.endpoint_hosts, out)?;
+            writeln!(out, "    client        {}", client(&oauth.client))?;
+            writeln!(out, "    redirect URI  {origin}/cb/{}", provider.slug)?;
+        }
+        Means::Key(_) => write_key_form(&provider.account, out)?,
+    }
     writeln!(
         out,
         "    credentials   only to {}",
         provider.allowed_hosts.join(", ")
     )
+}
+
+fn write_key_form(account: &AccountSource, out: &mut String) -> fmt::Result {
+    match account {
+        AccountSource::Endpoint { url, .. } => {
+            writeln!(
+                out,
+                "    people        type in a key, which is tried at {url}"
+            )
+        }
+        AccountSource::TokenAnswer { .. } | AccountSource::Unknown => {
+            writeln!(
+                out,
+                "    people        type in a key, which is not tried: no [provider.account]"
+            )
+        }
+    }
 }
 
 fn write_endpoint_hosts(hosts: &EndpointHosts, out: &mut String) -> fmt::Result {

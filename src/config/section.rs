@@ -224,6 +224,14 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// Whether the operator or a preset wrote this key.
+    pub(super) fn written(&self, key: &str) -> bool {
+        let layers = self.layers.iter();
+        layers
+            .filter(|layer| layer.source.author != Author::Default)
+            .any(|layer| layer.table.get(key).is_some_and(|item| !item.is_none()))
+    }
+
     /// The table below `key`, each layer's over the next one's; empty when there is none.
     pub(super) fn table(&self, key: &str, keys: Keys) -> Section<'a> {
         let mut layers = Vec::new();

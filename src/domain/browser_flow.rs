@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::{
-    Blob, BrowserFlowId, Digest, ElicitationId, FailureCode, GrantId, ScopeSet, Timestamp,
+    Blob, BrowserFlowId, Digest, ElicitationId, FailureCode, GrantId, Holds, ScopeSet, Timestamp,
 };
 
 /// A browser flow as it is stored.
@@ -98,6 +98,9 @@ pub struct Pending {
     pub account: Option<Digest>,
     /// When the tokens came.
     pub since: Timestamp,
+    /// What the grant will hold.
+    #[serde(default)]
+    pub holds: Holds,
 }
 
 impl BrowserFlow {

@@ -59,6 +59,8 @@ pub enum FailureCode {
     Interrupted,
     /// Ten minutes passed without an answer on the confirm page.
     NotConfirmed,
+    /// The provider does not know the key that was typed in, or does not let it in.
+    KeyRefused,
 }
 
 impl FailureCode {
@@ -73,6 +75,7 @@ impl FailureCode {
             Self::ProviderMisconfigured => "provider-misconfigured",
             Self::Interrupted => "interrupted",
             Self::NotConfirmed => "not-confirmed",
+            Self::KeyRefused => "key-refused",
         }
     }
 }

@@ -22,6 +22,17 @@ pub struct GrantKey {
     pub alias: AccountAlias,
 }
 
+/// What a grant holds. Its records are of different kinds, so one that says the wrong thing opens nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// Tokens of an OAuth provider.
+    #[default]
+    Tokens,
+    /// A key that the person typed in. It does not end by itself and cannot be renewed.
+    Key,
+}
+
 /// Whether a grant can be used. The numbers stand in the metadata digest and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,6 +85,9 @@ pub struct Grant {
     pub data_key: KeyId,
     /// Its token slots; most grants have one.
     pub slots: Vec<TokenSlot>,
+    /// What it holds.
+    #[serde(default)]
+    pub holds: Holds,
 }
 
 /// The facts of one token set inside a grant.

@@ -1,8 +1,8 @@
-//! A third-party service as data: where its endpoints are, how we are registered there, and how to read what it answers.
+//! A third-party service as data: how a person connects it, how to read what it answers, and how a credential is presented.
 
 use url::Url;
 
-use crate::{EndpointHosts, IssuerUrl, ProviderSlug, ScopeSet, TenantSlug};
+use crate::{EndpointHosts, Holds, IssuerUrl, KeyForm, ProviderSlug, ScopeSet, TenantSlug};
 
 /// Our registration at an authorization server.
 pub struct OauthClient {
@@ -124,15 +124,9 @@ pub const AUTHORIZE_OWN: [&str; 12] = [
     "request_uri",
 ];
 
-/// A configured third party.
+/// How OAuth is done at a provider.
 #[derive(Debug)]
-pub struct Provider {
-    /// Its immutable name; part of the redirect URI.
-    pub slug: ProviderSlug,
-    /// The tenant that owns our registration there.
-    pub tenant: TenantSlug,
-    /// What people read.
-    pub name: Box<str>,
+pub struct Oauth {
     /// Our registration.
     pub client: OauthClient,
     /// Where to go.
@@ -143,16 +137,40 @@ pub struct Provider {
     pub pkce: Pkce,
     /// What joins scopes in a request; a space unless the provider wants another.
     pub scope_joiner: Box<str>,
-    /// Every scope that a server may be allowed.
-    pub scopes: Vec<ScopeInfo>,
-    /// Scopes requested besides those of the server (for example `offline_access`). Our pages do not list them as the
-    /// server's wish; once granted they stand among a grant's scopes, where servers see them.
-    pub extra_scopes: ScopeSet,
     /// Static parameters of the authorization request. Never one of the protocol's own.
     pub authorize_extra: Vec<(Box<str>, Box<str>)>,
     /// Static parameters of the code exchange.
     pub token_extra: Vec<(Box<str>, Box<str>)>,
-    /// How the account is learnt.
+    /// Life of an access token whose answer carries no `expires_in`, in seconds; `None`: it does not expire.
+    pub default_life_s: Option<u32>,
+}
+
+/// How a person connects a provider.
+#[derive(Debug)]
+pub enum Means {
+    /// The provider asks the person, and we exchange a code for tokens.
+    Oauth(Oauth),
+    /// The person types in what the provider gave them.
+    Key(KeyForm),
+}
+
+/// A configured third party.
+#[derive(Debug)]
+pub struct Provider {
+    /// Its immutable name; part of the redirect URI.
+    pub slug: ProviderSlug,
+    /// The tenant that owns our registration there.
+    pub tenant: TenantSlug,
+    /// What people read.
+    pub name: Box<str>,
+    /// How a person connects it.
+    pub means: Means,
+    /// Every scope that a server may be allowed; empty where a key is typed in, for a key allows what it allows.
+    pub scopes: Vec<ScopeInfo>,
+    /// Scopes requested besides those of the server (for example `offline_access`). Our pages do not list them as the
+    /// server's wish; once granted they stand among a grant's scopes, where servers see them.
+    pub extra_scopes: ScopeSet,
+    /// How the account is learnt. A key whose account is asked for is tried by that.
     pub account: AccountSource,
     /// Hosts that a released credential may be sent to.
     pub allowed_hosts: Vec<Box<str>>,
@@ -162,13 +180,50 @@ pub struct Provider {
     pub header_prefix: Box<str>,
     /// The site people recognise, shown bold in addresses.
     pub site: Option<Box<str>>,
-    /// Life of an access token whose answer carries no `expires_in`, in seconds; `None`: it does not expire.
-    pub default_life_s: Option<u32>,
 }
 
 impl Provider {
     /// What the file says about a scope.
     pub fn scope(&self, name: &str) -> Option<&ScopeInfo> {
         self.scopes.iter().find(|scope| &*scope.name == name)
+    }
+
+    /// How OAuth is done there; `None` where a key is typed in.
+    pub fn oauth(&self) -> Option<&Oauth> {
+        match &self.means {
+            Means::Oauth(oauth) => Some(oauth),
+            Means::Key(_) => None,
+        }
+    }
+
+    /// What a person types in; `None` where OAuth is done.
+    pub fn key_form(&self) -> Option<&KeyForm> {
+        match &self.means {
+            Means::Oauth(_) => None,
+            Means::Key(form) => Some(form),
+        }
+    }
+
+    /// What grants of it hold.
+    pub fn holds(&self) -> Holds {
+        match &self.means {
+            Means::Oauth(_) => Holds::Tokens,
+            Means::Key(_) => Holds::Key,
+        }
+    }
+
+    /// What names the provider itself, where that has to be more than our word for it: an address that does not change
+    /// with the operator's words.
+    pub fn identity(&self) -> &str {
+        match &self.means {
+            Means::Oauth(oauth) => match &oauth.endpoints {
+                Endpoints::Pinned { token, .. } => token.as_str(),
+                Endpoints::Discovered(issuer) => issuer.as_str(),
+            },
+            Means::Key(_) => match &self.account {
+                AccountSource::Endpoint { url, .. } => url.as_str(),
+                AccountSource::TokenAnswer { .. } | AccountSource::Unknown => self.slug.as_str(),
+            },
+        }
     }
 }

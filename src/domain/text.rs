@@ -74,6 +74,17 @@ fn is_host(part: &str) -> bool {
     labels.len() > 1 && labels.iter().all(formed) && (named || numbered)
 }
 
+/// Whether a word that was typed in as a key is plainly something else: an address (AT-055: a callback pasted by somebody who
+/// was told to), a signed token, a key or a state of this vault.
+pub fn is_foreign_secret(word: &str) -> bool {
+    let pair = |name: &str| word.contains(&format!("{name}="));
+    word.contains("://")
+        || (pair("code") && pair("state"))
+        || word.starts_with("srk_")
+        || word.starts_with("srs1.")
+        || (word.starts_with("eyJ") && word.bytes().filter(|byte| *byte == b'.').count() >= 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -172,6 +172,22 @@ impl Lab {
         self.shared.lock().recorder.clear();
     }
 
+    /// Gives out an API key: the small API takes it as a bearer token of this person, with every scope. `None` ends it.
+    ///
+    /// # Errors
+    /// `UnknownPerson`.
+    pub fn give_key(&self, key: &str, person: Option<&str>) -> Result<(), LabError> {
+        let mut state = self.shared.lock();
+        match person {
+            Some(id) => {
+                self.shared.person(id)?;
+                state.api_keys.insert(key.to_owned(), id.to_owned());
+            }
+            None => drop(state.api_keys.remove(key)),
+        }
+        Ok(())
+    }
+
     /// Adds a client, or replaces the one of the same id.
     pub fn add_client(&self, client: LabClient) {
         let mut state = self.shared.lock();

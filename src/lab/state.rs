@@ -55,6 +55,8 @@ pub(crate) struct State {
     pub(crate) grants: HashMap<String, Grant>,
     pub(crate) refresh: HashMap<String, RefreshToken>,
     pub(crate) access: HashMap<String, AccessToken>,
+    /// Keys that were given out by hand, and whose they are.
+    pub(crate) api_keys: HashMap<String, String>,
     pub(crate) keys: Keys,
     pub(crate) misbehaviour: Misbehaviour,
     pub(crate) gates: Vec<GatePost>,
@@ -145,6 +147,7 @@ impl State {
             misbehaviour: Misbehaviour::default(),
             gates: Vec::new(),
             recorder: Recorder::new(config.recorder_limit),
+            api_keys: HashMap::new(),
             auto: None,
         })
     }

@@ -22,8 +22,8 @@ pub use href::{Href, HrefError};
 pub use page::{Page, render};
 pub use views::{
     Address, ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, Deed,
-    DevHomeView, DevPlace, DoneView, Earlier, ErrorView, Exact, ExpiredView, Form, Language,
-    LeavingView, MismatchView, Person, ProblemView, Provider, Quote, Scope, Server, SignInView,
-    SignOut, SignedOutView, SigningInView, Switch, Wording,
+    DevHomeView, DevPlace, DoneView, Earlier, ErrorView, Exact, ExpiredView, Form, KeyField,
+    KeyView, KeyWrong, Label, Language, LeavingView, MismatchView, Person, ProblemView, Provider,
+    Quote, Scope, Server, SignInView, SignOut, SignedOutView, SigningInView, Switch, Wording,
 };
 pub use words::with_name;

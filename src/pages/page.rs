@@ -7,8 +7,8 @@ use crate::{
     strings::Strings,
     views::{
         ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, DevHomeView,
-        DoneView, Earlier, ErrorView, ExpiredView, LeavingView, MismatchView, ProblemView,
-        SignInView, SignedOutView, SigningInView,
+        DoneView, Earlier, ErrorView, ExpiredView, KeyView, KeyWrong, LeavingView, MismatchView,
+        ProblemView, SignInView, SignedOutView, SigningInView,
     },
     words::Words,
 };
@@ -79,6 +79,7 @@ pages! {
     SignInView as SignInPage from "sign_in.html";
     SigningInView as SigningInPage from "signing_in.html";
     ConsentView as ConsentPage from "consent.html";
+    KeyView as KeyPage from "key.html";
     LeavingView as LeavingPage from "leaving.html";
     ConfirmView as ConfirmPage from "confirm.html";
     MismatchView as MismatchPage from "mismatch.html";
@@ -125,6 +126,25 @@ impl Worded for ConsentView {
 
     fn wrong(&self) -> bool {
         self.wrong
+    }
+}
+
+impl Worded for KeyView {
+    fn heading(&self, s: &'static Strings) -> &'static str {
+        s.key_h
+    }
+
+    fn name<'a>(&'a self, words: Words<'a>) -> Words<'a> {
+        Words {
+            provider: &self.provider.name,
+            server: &self.server.name,
+            login: &self.person.login,
+            ..words
+        }
+    }
+
+    fn wrong(&self) -> bool {
+        self.came_back()
     }
 }
 

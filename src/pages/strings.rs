@@ -31,7 +31,7 @@ macro_rules! strings {
 strings! {
     lang own_name
     bar_by foot_here foot_help foot_ref foot_left foot_left_one step
-    who_out who_notyou no tag_see tag_change scope_unknown scope_none list_join check_title close
+    who_out who_notyou no tag_see tag_change tag_all scope_unknown scope_none list_join check_title close
     hop_h hop_lead hop_go
     signin_h signin_lead signin_check signin_go signin_not
     signingin_h signingin_lead signingin_check signingin_go
@@ -39,6 +39,8 @@ strings! {
     consent_may consent_present consent_never consent_exact
     exact_scopes exact_server exact_provider exact_issuer exact_client exact_client_said
     says says_open says_close consent_tick consent_tick_help consent_next consent_yes
+    key_h key_lead key_where key_may key_all key_advice key_begins key_found key_show
+    key_empty key_characters key_beginning key_length key_foreign key_tick key_tick_help key_next key_next_untried key_yes
     leaving_h leaving_lead leaving_check leaving_after leaving_go leaving_back leaving_foot leaving_foot_one
     confirm_h confirm_lead confirm_lead_unnamed confirm_changed confirm_changed_unnamed
     confirm_account confirm_server confirm_you
@@ -48,7 +50,7 @@ strings! {
     declined_h declined_lead declined_told
     expired_h expired_lead expired_next expired_safe
     done_h done_lead done_account done_server done_you
-    error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_crowded error_form
+    error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_crowded error_key error_form
     error_generic error_safe error_safe_step error_do error_do_ask error_do_crowded error_code error_again error_stop
     problem_for problem_status
     signedout_h signedout_lead signedout_next

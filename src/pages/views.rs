@@ -2,9 +2,11 @@
 //! Every `String` here may hold hostile text; the templates escape and isolate all of it.
 
 mod error;
+mod key;
 mod language;
 
 pub use error::{Cause, ErrorView, ProblemView};
+pub use key::{KeyField, KeyView, KeyWrong, Label};
 pub use language::{Language, Switch};
 
 use crate::href::Href;
@@ -298,6 +300,8 @@ pub struct ConfirmView {
     pub server: Server,
     /// The person.
     pub person: Person,
+    /// A key that allows whatever it allows; then nothing is listed.
+    pub all: bool,
     /// What was asked for and is allowed.
     pub allowed: Vec<Scope>,
     /// What was asked for and is not allowed.

@@ -23,6 +23,6 @@ pub use entropy::{Entropy, OsEntropy};
 pub use keys::{KeyBytes, RevealKey, SecretBytes};
 pub use server_key::{BadServerKey, KeyClass, ServerKeyText};
 pub use words::{
-    AccessToken, AuthorizationCode, ClientSecret, IdToken, Nonce, Passphrase, PkceVerifier,
-    RefreshToken, Reveal, SubjectToken,
+    AccessToken, AuthorizationCode, ClientSecret, IdToken, KeyInput, Nonce, Passphrase,
+    PkceVerifier, RefreshToken, Reveal, SubjectToken,
 };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use base64::Engine as _;
 use secrecy::{ExposeSecret, SecretBox};
 use subtle::ConstantTimeEq;
 use zeroize::ZeroizeOnDrop;
@@ -61,6 +62,19 @@ macro_rules! words {
     )+};
 }
 
+impl AccessToken {
+    /// A login name and its key as one credential (RFC 7617 section 2), Base64 already; the caller has seen to it that there is
+    /// no colon in the login name.
+    #[must_use]
+    pub fn basic(login: &str, key: &str) -> Self {
+        let mut pair = zeroize::Zeroizing::new(String::with_capacity(login.len() + key.len() + 1));
+        pair.push_str(login);
+        pair.push(':');
+        pair.push_str(key);
+        Self::new(base64::engine::general_purpose::STANDARD.encode(pair.as_bytes()))
+    }
+}
+
 words! {
     /// A provider's access token (RFC 6749 section 1.4).
     ///
@@ -104,6 +118,8 @@ words! {
     ClientSecret,
     /// The access token by which a server says for which user it asks (RFC 8693 section 2.1).
     SubjectToken,
+    /// What a person typed into a field of a key form, as it came.
+    KeyInput,
     /// The nonce of a browser login (OpenID Connect Core section 3.1.2.1).
     Nonce,
     /// The passphrase of a seal.

@@ -40,7 +40,7 @@ pub(crate) fn read(body: &[u8], at: Pointers<'_>) -> Option<ProviderAccount> {
     })
 }
 
-/// Asks the provider's account endpoint with the fresh token.
+/// Asks the provider's account endpoint with the fresh token or key.
 pub(crate) async fn ask(
     outbound: &Outbound,
     provider: &Provider,
@@ -60,6 +60,7 @@ pub(crate) async fn ask(
         (outbound.call(CallKind::Account, url, request).await).map_err(FetchFailure::from)?;
     match answer.status.as_u16() {
         200 => read(answer.body.expose(), at).ok_or(ProviderFailure::Unreadable),
+        401 | 403 => Err(ProviderFailure::KeyRefused),
         408 | 425 | 429 | 500.. => Err(ProviderFailure::Unreachable),
         _ => Err(ProviderFailure::Unreadable),
     }

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::{AUTHORIZE_OWN, Issuer, Pkce, Provider, ScopeSet};
+use domain::{AUTHORIZE_OWN, Issuer, Oauth, Pkce, ScopeSet};
 use secret::{Nonce, PkceVerifier, Reveal as _};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -72,11 +72,11 @@ pub(crate) fn login_url(
 /// The address of a consent at a provider's `endpoint`.
 pub(crate) fn provider_url(
     endpoint: &Url,
-    provider: &Provider,
+    (provider, extra): (&Oauth, &ScopeSet),
     redirect_uri: &Url,
     request: &AuthorizationRequest<'_>,
 ) -> Url {
-    let scopes = request.scopes.union(&provider.extra_scopes);
+    let scopes = request.scopes.union(extra);
     let mut url = endpoint.clone();
     {
         let mut query = url.query_pairs_mut();
@@ -120,7 +120,7 @@ pub(crate) fn provider_url(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{issuer, provider};
+    use crate::testing::{issuer, oauth, provider};
 
     fn value(url: &Url, name: &str) -> Option<String> {
         let mut found = url.query_pairs().filter(|(n, _)| n == name);
@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn a_provider_file_cannot_set_what_belongs_to_the_protocol() {
         let mut provider = provider("https://as.test/a?tenant=1", "https://as.test/t");
-        provider.extra_scopes = ScopeSet::new(["offline"]).unwrap();
+        let extra = ScopeSet::new(["offline"]).unwrap();
+        let provider = oauth(&mut provider);
         for (name, text) in [
             ("state", "theirs"),
             ("State", "theirs"),
@@ -158,7 +159,7 @@ mod tests {
         };
         let endpoint = Url::parse("https://as.test/a?tenant=1").unwrap();
         let back = Url::parse("https://vault.test/cb/p").unwrap();
-        let url = provider_url(&endpoint, &provider, &back, &request);
+        let url = provider_url(&endpoint, (provider, &extra), &back, &request);
         for (name, expected) in [
             ("tenant", "1"),
             ("state", "ours"),
@@ -172,7 +173,7 @@ mod tests {
         }
         assert!(!url.as_str().contains("theirs"), "{url}");
         provider.pkce = Pkce::Off;
-        let url = provider_url(&endpoint, &provider, &back, &request);
+        let url = provider_url(&endpoint, (provider, &extra), &back, &request);
         assert_eq!(value(&url, "code_challenge"), None);
     }
 

@@ -50,6 +50,9 @@ pub enum ProviderFailure {
     /// No answer in time.
     #[error("the provider did not answer in time; try again later")]
     Timeout,
+    /// The provider does not let the key in (401 or 403 where its account is asked for).
+    #[error("the provider does not let the key in")]
+    KeyRefused,
     /// The provider said no, with this OAuth error.
     #[error("the provider refused: {0}")]
     Refused(OauthErrorCode),

@@ -2,7 +2,7 @@
 //! is believed. Nothing in it widens what the operator configured: its `issuer` must be the configured text, byte for byte,
 //! and it may move what gets a credential of ours to another host only when the operator has declared that host.
 
-use domain::{EndpointHosts, Issuer, IssuerUrl, Provider};
+use domain::{EndpointHosts, Issuer, IssuerUrl, Oauth};
 use http::StatusCode;
 use serde_json::{Map, Value};
 use url::Url;
@@ -39,11 +39,11 @@ impl Source {
     }
 
     /// A provider whose endpoints `issuer` publishes.
-    pub(crate) fn provider(provider: &Provider, issuer: &IssuerUrl) -> Self {
+    pub(crate) fn provider(oauth: &Oauth, issuer: &IssuerUrl) -> Self {
         Self {
             role: Role::Provider,
             issuer: issuer.clone(),
-            hosts: provider.endpoint_hosts.clone(),
+            hosts: oauth.endpoint_hosts.clone(),
         }
     }
 }

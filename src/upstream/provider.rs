@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    AccountSource, Clock, Endpoints, ExchangedTokens, ExpectedIssuer, KnownIssuer, Pkce, Provider,
+    Clock, Endpoints, ExchangedTokens, ExpectedIssuer, KnownIssuer, Oauth, Pkce, Provider,
     Returned, SamePerson, ScopeSet, Timestamp, TokenAnswer,
 };
 use oauth2::{
@@ -15,7 +15,6 @@ use oauth2::{
 use secret::{AccessToken, RefreshToken, Reveal as _};
 use url::Url;
 
-use crate::account::{self, Pointers};
 use crate::authorize::{self, AuthorizationRequest};
 use crate::failure::{ProviderFailure, RefreshFailure, RevokeFailure, RevokeOutcome, Unkept};
 use crate::metadata::{Endpoint, FetchFailure, Source};
@@ -25,6 +24,10 @@ use crate::snapshots::Snapshot;
 use crate::token_call::{PinnedCall, Seen, library_client};
 use crate::token_reply::TokenReply;
 use crate::upstream::Upstream;
+
+mod accounts;
+
+use accounts::named_account;
 
 /// What a provider's answer is exchanged with.
 pub struct ProviderCode<'a> {
@@ -103,7 +106,8 @@ impl Upstream {
         provider: &Provider,
         now: Timestamp,
     ) -> Result<ExpectedIssuer, ProviderFailure> {
-        match &provider.endpoints {
+        let oauth = oauth_of(provider)?;
+        match &oauth.endpoints {
             Endpoints::Pinned {
                 authorization,
                 issuer,
@@ -117,7 +121,7 @@ impl Upstream {
                 required: *iss_required,
             }),
             Endpoints::Discovered(issuer) => {
-                let of = Source::provider(provider, issuer);
+                let of = Source::provider(oauth, issuer);
                 let snapshot = self.snapshots().get(self.outbound(), &of, now).await?;
                 Ok(ExpectedIssuer {
                     issuer: KnownIssuer::Named(issuer.clone()),
@@ -154,7 +158,14 @@ impl Upstream {
         // Nobody gives a consent for a code that we could not exchange.
         found.token().ok_or(ProviderFailure::Misconfigured)?;
         let back = self.redirect_uri(&provider.slug);
-        Ok(authorize::provider_url(endpoint, provider, &back, request))
+        let oauth = oauth_of(provider)?;
+        let extra = &provider.extra_scopes;
+        Ok(authorize::provider_url(
+            endpoint,
+            (oauth, extra),
+            &back,
+            request,
+        ))
     }
 
     /// C11: exchanges the code of a callback that was accepted, judges the tokens, and learns the account.
@@ -173,9 +184,11 @@ impl Upstream {
         let found = (self.endpoints(provider, now).await).map_err(ProviderFailure::from)?;
         let endpoint = found.token().ok_or(ProviderFailure::Misconfigured)?;
         let asked = code.asked;
-        let (reply, seen) = self.exchange_code(provider, endpoint, code).await?;
-        let answer = token_answer(reply, provider);
-        let life = default_life(provider);
+        let oauth = oauth_of(provider).map_err(ProviderFailure::from)?;
+        let back = self.redirect_uri(&provider.slug);
+        let (reply, seen) = self.exchange_code((oauth, back), endpoint, code).await?;
+        let answer = token_answer(reply, oauth);
+        let life = default_life(oauth);
         // The life counts from before the request: a token is never believed longer than its issuer believes it.
         let mut tokens =
             ExchangedTokens::check_first(answer, asked, life, now).map_err(Unkept::refused)?;
@@ -185,6 +198,11 @@ impl Upstream {
         {
             Ok(account) => tokens.account = account,
             Err(failure) => {
+                // A fresh token that is not let in is no key that somebody mistyped.
+                let failure = match failure {
+                    ProviderFailure::KeyRefused => ProviderFailure::Unreadable,
+                    failure => failure,
+                };
                 return Err(Unkept {
                     failure,
                     tokens: Some(tokens.into()),
@@ -223,8 +241,9 @@ impl Upstream {
         clock: &dyn Clock,
     ) -> Result<ExchangedTokens, Unkept<RefreshFailure>> {
         let now = clock.now();
+        let oauth = oauth_of(provider).map_err(RefreshFailure::from)?;
         let client =
-            library_client(&provider.client).set_token_uri(TokenUrl::from_url(endpoint.clone()));
+            library_client(&oauth.client).set_token_uri(TokenUrl::from_url(endpoint.clone()));
         let call = PinnedCall::new(self.outbound(), CallKind::Token, endpoint);
         let token = oauth2::RefreshToken::new(what.refresh.reveal().to_owned());
         let reply = client
@@ -233,9 +252,9 @@ impl Upstream {
             .await;
         let seen = call.into_seen();
         let reply = reply.map_err(|error| scrub::refresh_failure(error, seen.as_ref()))?;
-        let mut answer = token_answer(reply, provider);
+        let mut answer = token_answer(reply, oauth);
         answer.account = named_account(provider, seen.as_ref());
-        let life = default_life(provider);
+        let life = default_life(oauth);
         ExchangedTokens::check(answer, what.granted, life, now).map_err(|(why, mut tokens)| {
             let sent = what.refresh.reveal();
             tokens.refresh = tokens.refresh.filter(|token| token.reveal() != sent);
@@ -250,6 +269,9 @@ impl Upstream {
         token: TokenToRevoke<'_>,
         now: Timestamp,
     ) -> RevokeOutcome {
+        let Some(oauth) = provider.oauth() else {
+            return RevokeOutcome::NoEndpoint; // a key is ended where it was made, by whoever made it
+        };
         let found = match self.endpoints(provider, now).await {
             Ok(found) => found,
             Err(FetchFailure::Misconfigured) => {
@@ -262,7 +284,7 @@ impl Upstream {
             Ok(None) => return RevokeOutcome::NoEndpoint,
             Err(failure) => return RevokeOutcome::Failed(failure),
         };
-        let client = library_client(&provider.client).set_revocation_url(revocation_url(endpoint));
+        let client = library_client(&oauth.client).set_revocation_url(revocation_url(endpoint));
         let token = match token {
             TokenToRevoke::Access(token) => StandardRevocableToken::AccessToken(
                 oauth2::AccessToken::new(token.reveal().to_owned()),
@@ -286,10 +308,11 @@ impl Upstream {
         provider: &'p Provider,
         now: Timestamp,
     ) -> Result<Found<'p>, FetchFailure> {
-        match &provider.endpoints {
+        let oauth = oauth_of(provider)?;
+        match &oauth.endpoints {
             pinned @ Endpoints::Pinned { .. } => Ok(Found::Pinned(pinned)),
             Endpoints::Discovered(issuer) => {
-                let of = Source::provider(provider, issuer);
+                let of = Source::provider(oauth, issuer);
                 Ok(Found::Snapshot(
                     self.snapshots().get(self.outbound(), &of, now).await?,
                 ))
@@ -299,20 +322,20 @@ impl Upstream {
 
     async fn exchange_code(
         &self,
-        provider: &Provider,
+        (oauth, back): (&Oauth, Url),
         endpoint: &Url,
         code: ProviderCode<'_>,
     ) -> Result<(TokenReply, Option<Seen>), ProviderFailure> {
-        let client = library_client(&provider.client)
+        let client = library_client(&oauth.client)
             .set_token_uri(TokenUrl::from_url(endpoint.clone()))
-            .set_redirect_uri(RedirectUrl::from_url(self.redirect_uri(&provider.slug)));
+            .set_redirect_uri(RedirectUrl::from_url(back));
         let mut request =
             client.exchange_code(AuthorizationCode::new(code.code.reveal().to_owned()));
-        if provider.pkce == Pkce::S256 {
+        if oauth.pkce == Pkce::S256 {
             request =
                 request.set_pkce_verifier(PkceCodeVerifier::new(code.verifier.reveal().to_owned()));
         }
-        for (name, value) in &provider.token_extra {
+        for (name, value) in &oauth.token_extra {
             request = request.add_extra_param(Cow::Borrowed(&**name), Cow::Borrowed(&**value));
         }
         let call = PinnedCall::new(self.outbound(), CallKind::Token, endpoint);
@@ -323,53 +346,27 @@ impl Upstream {
             Err(error) => Err(scrub::exchange_failure(error, seen.as_ref())),
         }
     }
-
-    async fn account_of(
-        &self,
-        provider: &Provider,
-        access: &AccessToken,
-        seen: Option<&Seen>,
-    ) -> Result<Option<domain::ProviderAccount>, ProviderFailure> {
-        match &provider.account {
-            AccountSource::Unknown => Ok(None),
-            AccountSource::TokenAnswer { .. } => named_account(provider, seen)
-                .map(Some)
-                .ok_or(ProviderFailure::Unreadable),
-            AccountSource::Endpoint { url, id, name } => {
-                let at = Pointers {
-                    id,
-                    name: name.as_deref(),
-                };
-                let account = account::ask(self.outbound(), provider, access, (url, at)).await?;
-                Ok(Some(account))
-            }
-        }
-    }
 }
 
-/// The account that a token answer names, where the provider file says that it names one.
-fn named_account(provider: &Provider, seen: Option<&Seen>) -> Option<domain::ProviderAccount> {
-    let AccountSource::TokenAnswer { id, name } = &provider.account else {
-        return None;
-    };
-    let name = name.as_deref();
-    account::read(seen?.body.expose(), Pointers { id, name })
+/// How OAuth is done there. A provider that gives out keys is asked for nothing else by anybody, so this is a slip of ours.
+fn oauth_of(provider: &Provider) -> Result<&Oauth, FetchFailure> {
+    provider.oauth().ok_or(FetchFailure::Misconfigured)
 }
 
 /// The library's tokens become ours here and go no further.
-fn token_answer(mut reply: TokenReply, provider: &Provider) -> TokenAnswer {
+fn token_answer(mut reply: TokenReply, oauth: &Oauth) -> TokenAnswer {
     TokenAnswer {
         access: reply.access(),
         refresh: reply.take_refresh(),
         token_type: reply.kind(),
         expires_in: reply.life(),
-        scopes: reply.granted(&provider.scope_joiner),
+        scopes: reply.granted(&oauth.scope_joiner),
         account: None,
     }
 }
 
-fn default_life(provider: &Provider) -> Option<Duration> {
-    provider
+fn default_life(oauth: &Oauth) -> Option<Duration> {
+    oauth
         .default_life_s
         .map(|life| Duration::from_secs(life.into()))
 }

@@ -10,8 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{
     AccessTokenRules, AccountSource, ClientAuth, EndpointHosts, Endpoints, Issuer, IssuerSlug,
-    IssuerUrl, OauthClient, Pkce, Provider, ProviderSlug, ScopeSet, Server, ServerSlug,
-    SignatureAlgorithm, SubjectMode, TenantSlug, Timestamp,
+    IssuerUrl, Means, Oauth, OauthClient, Pkce, Provider, ProviderSlug, ScopeSet, Server,
+    ServerSlug, SignatureAlgorithm, SubjectMode, TenantSlug, Timestamp,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -300,26 +300,36 @@ pub(crate) fn provider(authorization: &str, token: &str) -> Provider {
         slug: ProviderSlug::parse("git").unwrap(),
         tenant: TenantSlug::parse("t").unwrap(),
         name: "Git".into(),
-        client: client(ClientAuth::Post(secret_word())),
-        endpoints: Endpoints::Pinned {
-            authorization: Url::parse(authorization).unwrap(),
-            token: Url::parse(token).unwrap(),
-            revocation: None,
-            issuer: None,
-            iss_required: false,
-        },
-        endpoint_hosts: EndpointHosts::default(),
-        pkce: Pkce::S256,
-        scope_joiner: " ".into(),
+        means: Means::Oauth(Oauth {
+            client: client(ClientAuth::Post(secret_word())),
+            endpoints: Endpoints::Pinned {
+                authorization: Url::parse(authorization).unwrap(),
+                token: Url::parse(token).unwrap(),
+                revocation: None,
+                issuer: None,
+                iss_required: false,
+            },
+            endpoint_hosts: EndpointHosts::default(),
+            pkce: Pkce::S256,
+            scope_joiner: " ".into(),
+            authorize_extra: Vec::new(),
+            token_extra: Vec::new(),
+            default_life_s: None,
+        }),
         scopes: Vec::new(),
         extra_scopes: ScopeSet::default(),
-        authorize_extra: Vec::new(),
-        token_extra: Vec::new(),
         account: AccountSource::Unknown,
         allowed_hosts: Vec::new(),
         header_name: "Authorization".into(),
         header_prefix: "Bearer ".into(),
         site: None,
-        default_life_s: None,
+    }
+}
+
+/// The OAuth part of such a provider.
+pub(crate) fn oauth(provider: &mut Provider) -> &mut Oauth {
+    match &mut provider.means {
+        Means::Oauth(oauth) => oauth,
+        Means::Key(_) => panic!("a provider with a key form"),
     }
 }

@@ -72,8 +72,8 @@ pub struct AskView {
     pub server: Arc<Server>,
     /// The provider.
     pub provider: Arc<Provider>,
-    /// Where one signs in at the provider.
-    pub authorization_endpoint: Box<str>,
+    /// Where one signs in at the provider; `None` where people type in a key.
+    pub authorization_endpoint: Option<Box<str>>,
     /// The issuer that identifies the person.
     pub issuer: Arc<Issuer>,
     /// The person.
@@ -94,7 +94,7 @@ pub struct AskView {
 
 /// CSRF tokens of the forms on a page.
 pub struct Tokens {
-    /// For the yes of this page (`login`, `consent` or `confirm`).
+    /// For the yes of this page (`login`, `consent`, `key` or `confirm`).
     pub yes: Box<str>,
     /// For the no.
     pub no: Box<str>,
@@ -136,7 +136,14 @@ pub enum FlowPage {
         /// Tokens of the forms.
         tokens: Tokens,
     },
-    /// The code exchange is running in another request.
+    /// The question, where a key is typed in.
+    Key {
+        /// What is asked.
+        ask: AskView,
+        /// Tokens of the forms.
+        tokens: Tokens,
+    },
+    /// The code exchange, or the trying of a key, is running in another request.
     Working,
     /// Is this the right account?
     Confirm {
@@ -186,6 +193,8 @@ pub enum Posted {
     Leaving,
     /// The tick was forgotten: show this page again with its tick marked.
     TickMissing(Box<FlowPage>),
+    /// What was typed in cannot be a key of this provider: show this page again, with the field empty and the reason beside it.
+    KeyWrong(Box<FlowPage>, domain::KeyFault),
     /// Not from our page (403); nothing was changed.
     Refused,
     /// Expired, used, unknown, or not this browser's.
@@ -316,6 +325,15 @@ pub trait BrowserDoor: Send + Sync + 'static {
         flow: BrowserFlowId,
         cookies: &'a Cookies,
         form: PostedForm,
+    ) -> Answer<'a, Posted>;
+
+    /// F5 where a key is typed in: yes to the question, with what was typed in.
+    fn submit_key<'a>(
+        &'a self,
+        ctx: Ctx,
+        flow: BrowserFlowId,
+        cookies: &'a Cookies,
+        form: (PostedForm, domain::KeyInputs),
     ) -> Answer<'a, Posted>;
 
     /// F6: the way to the provider, after consent. Changes nothing.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    AuditAction, AuditClass, BrowserFlowId, Confirmed, Elicitation, Endpoints, FormAction, Grant,
-    GrantKey, GrantStatus, Pending, Provider, Stage, TokenSlot, UserId,
+    AuditAction, AuditClass, BrowserFlowId, Confirmed, Elicitation, FormAction, Grant, GrantKey,
+    GrantStatus, Pending, Stage, TokenSlot, UserId,
 };
 use storage::Revision;
 
@@ -27,14 +27,6 @@ pub(crate) fn grant_key(facts: &Elicitation, user: UserId) -> GrantKey {
         server: facts.server.clone(),
         provider: facts.provider.clone(),
         alias: facts.alias.clone(),
-    }
-}
-
-/// What stands for the provider itself in an account's pseudonym.
-pub(crate) fn provider_url(provider: &Provider) -> &str {
-    match &provider.endpoints {
-        Endpoints::Pinned { token, .. } => token.as_str(),
-        Endpoints::Discovered(issuer) => issuer.as_str(),
     }
 }
 
@@ -177,6 +169,7 @@ fn new_grant(ctx: Ctx, facts: &Elicitation, pending: &Pending, owner: &DataKey) 
             access_version: 1,
             refresh_version: pending.refreshable.then_some(1),
         }],
+        holds: pending.holds,
     }
 }
 
@@ -188,7 +181,10 @@ fn add_records(
 ) -> Result<(), Refusal> {
     let mut add = |key, sealed| changes.put_bytes(key, Revision::NONE, sealed);
     let access = core.seal_token(owner, grant, (TokenToSeal::Access(&tokens.access), 1))?;
-    add(grants::record_key(grant.id, TokenRecord::Access), access);
+    add(
+        grants::record_key(grant.id, TokenRecord::released(grant)),
+        access,
+    );
     if let Some(refresh) = &tokens.refresh {
         let refresh = core.seal_token(owner, grant, (TokenToSeal::Refresh(refresh), 1))?;
         add(grants::record_key(grant.id, TokenRecord::Refresh), refresh);

@@ -124,10 +124,11 @@ async fn agree(
         Admitted::Yes(walk, person, proof) => (walk, person, proof),
         Admitted::No(posted) => return Ok(posted),
     };
-    if !matches!(
+    let asked = matches!(
         walk.flow.value.stage,
         Stage::Arrived | Stage::Consented { .. }
-    ) {
+    );
+    if !asked || walk.declared.provider.oauth().is_none() {
         return Ok(Posted::Page);
     }
     let Some(consent) = ConsentGiven::check(&person, &proof, tick(form)) else {
@@ -313,6 +314,7 @@ pub(crate) fn code_of(failure: &ProviderFailure) -> FailureCode {
         {
             FailureCode::ProviderMisconfigured
         }
+        ProviderFailure::KeyRefused => FailureCode::KeyRefused,
         ProviderFailure::Refused(_) => FailureCode::ProviderRefused,
         ProviderFailure::Unreadable | ProviderFailure::AnswerRefused(_) => {
             FailureCode::ProviderUnreadable

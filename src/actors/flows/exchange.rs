@@ -2,7 +2,7 @@
 
 use domain::{
     AuditAbout, AuditAction, AuditClass, BrowserFlow, Digest, ExchangedTokens, FailureCode,
-    GrantId, Pending, Principal, Returned, ScopeSet, Stage, Timestamp, UnusedTokens,
+    GrantId, Holds, Pending, Principal, Returned, ScopeSet, Stage, Timestamp, UnusedTokens,
 };
 use secret::AuthorizationCode;
 use upstream::{ProviderCode, Unkept};
@@ -62,7 +62,7 @@ pub(crate) async fn exchange(
 
 /// A try that failed: the flow says why, and so does the audit log, whatever becomes of the flow. Where no other try can go
 /// better, the link ends with it, and whoever waits for it is told at once.
-async fn failed(
+pub(crate) async fn failed(
     core: &Core,
     watchers: &Elicitations,
     ctx: Ctx,
@@ -157,7 +157,7 @@ async fn keep(
     walk: &Walk,
     (flow, tokens): (Stored<BrowserFlow>, ExchangedTokens),
 ) -> Result<(), Refusal> {
-    let facts = (tokens.scopes, tokens.expires);
+    let facts = (tokens.scopes, tokens.expires, Holds::Tokens);
     let secrets = PendingTokens {
         access: tokens.access,
         refresh: tokens.refresh,
@@ -181,7 +181,7 @@ async fn keep(
 }
 
 /// What a try is told whose tokens were good and could not be kept.
-const UNKEPT: FailureCode = FailureCode::ProviderUnreadable;
+pub(crate) const UNKEPT: FailureCode = FailureCode::ProviderUnreadable;
 
 /// Tokens that cannot be kept: the flow does not wait for an exchange that is over, and the provider is told.
 async fn not_kept(
@@ -204,17 +204,21 @@ async fn not_kept(
 
 /// Keyed pseudonym of the account that tokens are for, when it is known.
 fn account_of(core: &Core, walk: &Walk, secrets: &PendingTokens) -> Option<Digest> {
-    let url = super::confirm::provider_url(&walk.declared.provider);
+    let url = walk.declared.provider.identity();
     let account = secrets.account.as_ref()?;
     Some(core.account_pseudonym(&walk.elicitation.value, url, account))
 }
 
-async fn store_pending(
+/// Keeps what came as pending, under the person's own data key.
+pub(crate) async fn store_pending(
     core: &Core,
     ctx: Ctx,
     walk: &Walk,
     flow: Stored<BrowserFlow>,
-    ((scopes, access_expires), secrets): ((ScopeSet, Option<Timestamp>), &PendingTokens),
+    ((scopes, access_expires, holds), secrets): (
+        (ScopeSet, Option<Timestamp>, Holds),
+        &PendingTokens,
+    ),
 ) -> Result<(), Refusal> {
     let facts = &walk.elicitation.value;
     let owner = people::find_or_create(core, walk.owner.identity()).await?;
@@ -227,6 +231,7 @@ async fn store_pending(
         refreshable: secrets.refresh.is_some(),
         account: account_of(core, walk, secrets),
         since: now,
+        holds,
     };
     pending.bundle = core.seal_pending(&owner, facts, &pending, secrets)?;
     let mut changes = Changes::default();

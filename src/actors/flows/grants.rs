@@ -322,7 +322,7 @@ pub(crate) async fn set_status(
         slot.refresh_version = slot.refresh_version.map(|version| version + 1);
     }
     let mut changes = Changes::default();
-    for which in [TokenRecord::Access, TokenRecord::Refresh] {
+    for which in [TokenRecord::released(&grant), TokenRecord::Refresh] {
         let versions = (version_of(&grant, which), version_of(&changed, which));
         let (Some(old), Some(new), Some(row)) =
             (versions.0, versions.1, record(core, grant.id, which).await?)
@@ -330,7 +330,7 @@ pub(crate) async fn set_status(
             continue;
         };
         let sealed = match which {
-            TokenRecord::Access => {
+            TokenRecord::Access | TokenRecord::Key => {
                 let token = core.open_access(owner, &grant, old, row.value)?;
                 core.seal_token(owner, &changed, (TokenToSeal::Access(&token), new))?
             }
@@ -349,7 +349,7 @@ pub(crate) async fn set_status(
 pub(crate) fn version_of(grant: &Grant, which: TokenRecord) -> Option<u64> {
     let slot = grant.slots.first()?;
     match which {
-        TokenRecord::Access => Some(slot.access_version),
+        TokenRecord::Access | TokenRecord::Key => Some(slot.access_version),
         TokenRecord::Refresh => slot.refresh_version,
     }
 }

@@ -8,7 +8,6 @@ use storage::{Revision, StoreError};
 
 use super::audit_trail::{about_grant, event_as};
 use super::budgets::{KEEP_PAUSE, KEEP_TRIES};
-use super::confirm::provider_url;
 use super::grants;
 use super::obtain::{ObtainError, RETRY, failed};
 use super::revocation::{self, Authorization, OwnedToken};
@@ -45,7 +44,7 @@ pub(super) async fn keep(
 fn account_of(core: &Core, grant: &Grant, came: &Refreshed<'_>) -> Option<Digest> {
     let account = came.tokens.account.as_ref()?;
     let (tenant, provider) = (&grant.tenant, &grant.provider);
-    let url = provider_url(came.provider);
+    let url = came.provider.identity();
     let pseudonym = core
         .keyring
         .account_pseudonym(tenant, provider, url, &account.id);
@@ -268,9 +267,9 @@ async fn keep_once(
         (TokenToSeal::Access(&tokens.access), access_row.revision),
         (TokenToSeal::Refresh(refresh), refresh_row.revision),
     ] {
-        let version = version(&grant, token.record())?;
+        let version = version(&grant, token.record(&grant))?;
         let sealed = core.seal_token(owner, &grant, (token, version))?;
-        changes.put_bytes(grants::record_key(id, token.record()), old, sealed);
+        changes.put_bytes(grants::record_key(id, token.record(&grant)), old, sealed);
     }
     Ok(changes.commit(&*core.store).await?)
 }

@@ -15,6 +15,7 @@ pub(crate) mod elicit;
 pub(crate) mod exchange;
 pub(crate) mod grants;
 pub(crate) mod keep;
+pub(crate) mod key;
 pub(crate) mod link;
 pub(crate) mod login;
 pub(crate) mod mismatch;

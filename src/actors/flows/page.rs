@@ -110,6 +110,10 @@ async fn theirs(
         }),
         _ if over => Ok(FlowPage::Gone),
         // Also the question again for who said yes and has not come back: an answer to it starts anew.
+        (Stage::Arrived, _) if declared.provider.key_form().is_some() => Ok(FlowPage::Key {
+            ask: ask(ctx, walk)?,
+            tokens: tokens(walk, FormAction::Key)?,
+        }),
         (Stage::Arrived | Stage::Consented { .. }, _) => Ok(FlowPage::Consent {
             ask: ask(ctx, walk)?,
             tokens: tokens(walk, FormAction::Consent)?,
@@ -249,10 +253,13 @@ pub(crate) fn ask(ctx: Ctx, walk: &Walk) -> Result<AskView, Refusal> {
     Ok(AskView {
         server: declared.server.clone(),
         provider: declared.provider.clone(),
-        authorization_endpoint: match &declared.provider.endpoints {
-            Endpoints::Pinned { authorization, .. } => authorization.as_str().into(),
-            Endpoints::Discovered(issuer) => issuer.as_str().into(),
-        },
+        authorization_endpoint: declared
+            .provider
+            .oauth()
+            .map(|oauth| match &oauth.endpoints {
+                Endpoints::Pinned { authorization, .. } => authorization.as_str().into(),
+                Endpoints::Discovered(issuer) => issuer.as_str().into(),
+            }),
         issuer: declared.issuer.clone(),
         person: PersonView {
             name: session.name.clone(),

@@ -118,7 +118,8 @@ fn taken_away(server: &Server, provider: &Provider, granted: &ScopeSet) -> Scope
 /// Whether a grant gives what is wanted, and nothing that was taken away. Asked of every row that is read, for another grant
 /// may have come into its place while a refresh was waited for.
 fn fits(caller: &AuthenticatedServer, permitted: &Permitted, grant: &Grant) -> bool {
-    if !grant.usable_for(permitted.scopes()) {
+    // Where the operator has changed how a provider is connected, what was connected before is of no use there.
+    if !grant.usable_for(permitted.scopes()) || grant.holds != permitted.provider().holds() {
         return false;
     }
     let allowed = taken_away(caller.server(), permitted.provider(), &grant.scopes).is_empty();
@@ -308,7 +309,7 @@ async fn credential(
     let grant = &found.grant.value;
     let owner = core.data_key(&found.user, subject.identity())?;
     let slot = grant.slots.first().ok_or(Refusal::Internal)?;
-    let Some(record) = grants::record(core, grant.id, TokenRecord::Access).await? else {
+    let Some(record) = grants::record(core, grant.id, TokenRecord::released(grant)).await? else {
         return Ok(None);
     };
     let version = crypto::Sealed::parse(record.value.clone())?.record_version();

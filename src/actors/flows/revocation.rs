@@ -168,7 +168,7 @@ pub(crate) async fn token_of(
     };
     let (refresh, access) = (
         grants::record(core, grant.id, TokenRecord::Refresh).await?,
-        grants::record(core, grant.id, TokenRecord::Access).await?,
+        grants::record(core, grant.id, TokenRecord::released(grant)).await?,
     );
     // Rows and records that are read while a refresh is kept need not belong together; that is no sign of tampering.
     let now = grants::by_key(core, &grant.key()).await?;
@@ -241,6 +241,7 @@ mod tests {
             created: domain::Timestamp::from_seconds(1),
             data_key: KeyId::from_bytes([4; 16]),
             slots: Vec::new(),
+            holds: domain::Holds::Tokens,
         }
     }
 

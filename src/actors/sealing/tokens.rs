@@ -2,7 +2,7 @@
 //! name, each a record of its own, so that a fetch opens one small ciphertext.
 
 use crypto::{Kind, Sealed};
-use domain::{Blob, Digest, Elicitation, Grant, Pending, ProviderAccount, SlotName};
+use domain::{Blob, Digest, Elicitation, Grant, Holds, Pending, ProviderAccount, SlotName};
 use secret::{AccessToken, RefreshToken, Reveal as _, SecretBytes};
 
 use super::place::{Place, account_place, pending_place, token_place};
@@ -28,14 +28,25 @@ pub(crate) enum TokenRecord {
     Access,
     /// The refresh token.
     Refresh,
+    /// The key that the person typed in.
+    Key,
 }
 
 impl TokenRecord {
+    /// The record whose content is released.
+    pub(crate) const fn released(grant: &Grant) -> Self {
+        match grant.holds {
+            Holds::Tokens => Self::Access,
+            Holds::Key => Self::Key,
+        }
+    }
+
     /// Its kind.
     pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::Access => Kind::AccessToken,
             Self::Refresh => Kind::RefreshToken,
+            Self::Key => Kind::ApiKey,
         }
     }
 }
@@ -43,17 +54,17 @@ impl TokenRecord {
 /// A token to be sealed; which record it goes into follows from what it is.
 #[derive(Clone, Copy)]
 pub(crate) enum TokenToSeal<'a> {
-    /// An access token.
+    /// An access token, or the key in its place.
     Access(&'a AccessToken),
     /// A refresh token.
     Refresh(&'a RefreshToken),
 }
 
 impl TokenToSeal<'_> {
-    /// Its record.
-    pub(crate) const fn record(self) -> TokenRecord {
+    /// Its record in this grant.
+    pub(crate) const fn record(self, grant: &Grant) -> TokenRecord {
         match self {
-            Self::Access(_) => TokenRecord::Access,
+            Self::Access(_) => TokenRecord::released(grant),
             Self::Refresh(_) => TokenRecord::Refresh,
         }
     }
@@ -152,11 +163,11 @@ impl Core {
             TokenToSeal::Access(token) => token.reveal(),
             TokenToSeal::Refresh(token) => token.reveal(),
         };
-        let place = token_place(grant, (token.record(), version), &slot);
+        let place = token_place(grant, (token.record(grant), version), &slot);
         self.seal_in(owner, &place, plain.as_bytes())
     }
 
-    /// Opens a grant's access token.
+    /// Opens a grant's access token, or the key that is in its place.
     pub(crate) fn open_access(
         &self,
         owner: &DataKey,
@@ -167,7 +178,7 @@ impl Core {
         let slot = main_slot();
         let plain = self.open_in(
             owner,
-            &token_place(grant, (TokenRecord::Access, version), &slot),
+            &token_place(grant, (TokenRecord::released(grant), version), &slot),
             record,
         )?;
         Ok(AccessToken::new(text(&plain)?))

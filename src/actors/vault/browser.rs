@@ -9,7 +9,7 @@ use crate::doors::{
     Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
     Posted, PostedForm, ProviderLeaving, SignedIn,
 };
-use crate::flows::{callback, confirm, consent, decline, link, login, page, sign_out, walk};
+use crate::flows::{callback, confirm, consent, decline, key, link, login, page, sign_out, walk};
 
 impl BrowserDoor for Vault {
     fn begin(&self) -> Ctx {
@@ -91,6 +91,19 @@ impl BrowserDoor for Vault {
     ) -> Answer<'a, Posted> {
         Box::pin(async move {
             consent::consent(&self.core, &self.elicitations, ctx, (flow, cookies), &form).await
+        })
+    }
+
+    fn submit_key<'a>(
+        &'a self,
+        ctx: Ctx,
+        flow: BrowserFlowId,
+        cookies: &'a Cookies,
+        (form, inputs): (PostedForm, domain::KeyInputs),
+    ) -> Answer<'a, Posted> {
+        Box::pin(async move {
+            let actors = (&self.desks, &self.elicitations);
+            key::submit(&self.core, actors, ctx, (flow, cookies), (&form, &inputs)).await
         })
     }
 

@@ -4,8 +4,10 @@ use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::Payload;
-use domain::{BrowserFlowId, form_decoded};
+use domain::{BrowserFlowId, MAX_KEY, form_decoded};
 use futures_util::StreamExt as _;
+use secret::KeyInput;
+use zeroize::Zeroizing;
 
 use crate::limits::BODY_TIME;
 
@@ -13,6 +15,8 @@ use crate::limits::BODY_TIME;
 const MAX_FORM: usize = 16 * 1024;
 /// Longest value of a field, bytes; a CSRF token has 43.
 const MAX_FIELD: usize = 256;
+/// Longest value of what a person types in, with the white space that was pasted along.
+const MAX_INPUT: usize = MAX_KEY as usize + 64;
 
 /// A form that is not one of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,13 +54,15 @@ pub(crate) enum Extra {
     Mine,
     /// The flow that goes on after signing out.
     Flow,
+    /// The tick of the page that asks for a key, and the fields of the key.
+    Key,
 }
 
 impl Extra {
     fn name(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
-            Self::Agree => Some("agree"),
+            Self::Agree | Self::Key => Some("agree"),
             Self::Mine => Some("mine"),
             Self::Flow => Some("flow"),
         }
@@ -64,7 +70,7 @@ impl Extra {
 }
 
 /// What a form said.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Fields {
     /// The CSRF token; empty when it was missing, which is as good as a wrong one.
     pub(crate) csrf: Box<str>,
@@ -72,6 +78,10 @@ pub(crate) struct Fields {
     pub(crate) ticked: bool,
     /// The flow to go on with.
     pub(crate) flow: Option<BrowserFlowId>,
+    /// The login name that was typed in.
+    pub(crate) login: Option<KeyInput>,
+    /// The key that was typed in.
+    pub(crate) key: Option<KeyInput>,
 }
 
 /// Whether the content type is that of a form.
@@ -107,8 +117,9 @@ pub(crate) async fn read(
     parse(&body.map_err(|_| FormFault::Slow)??, extra)
 }
 
-async fn collect(mut payload: Payload) -> Result<Vec<u8>, FormFault> {
-    let mut body = Vec::new();
+/// The body, wiped after it was read: it may hold a key.
+async fn collect(mut payload: Payload) -> Result<Zeroizing<Vec<u8>>, FormFault> {
+    let mut body = Zeroizing::new(Vec::with_capacity(MAX_FORM));
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|_| FormFault::Broken)?;
         if body.len() + chunk.len() > MAX_FORM {
@@ -128,12 +139,15 @@ fn parse(body: &[u8], extra: Extra) -> Result<Fields, FormFault> {
         let (name, value) = form_decoded(name)
             .zip(form_decoded(value))
             .ok_or(FormFault::Broken)?;
-        if seen.contains(&name) || value.len() > MAX_FIELD {
+        let typed = extra == Extra::Key && matches!(name.as_str(), "key" | "login");
+        if seen.contains(&name) || value.len() > if typed { MAX_INPUT } else { MAX_FIELD } {
             return Err(FormFault::Broken);
         }
         match (name.as_str(), extra) {
             ("csrf", _) => fields.csrf = value.into(),
-            (field, Extra::Agree | Extra::Mine)
+            ("key", Extra::Key) => fields.key = Some(KeyInput::new(value)),
+            ("login", Extra::Key) => fields.login = Some(KeyInput::new(value)),
+            (field, Extra::Agree | Extra::Mine | Extra::Key)
                 if Some(field) == extra.name() && value == "yes" =>
             {
                 fields.ticked = true;
@@ -150,22 +164,68 @@ fn parse(body: &[u8], extra: Extra) -> Result<Fields, FormFault> {
 
 #[cfg(test)]
 mod tests {
+    use secret::KeyInput;
+
     use super::{Extra, Fields, FormFault, parse};
+
+    impl PartialEq for Fields {
+        fn eq(&self, other: &Self) -> bool {
+            let same = |one: &Option<KeyInput>, other: &Option<KeyInput>| match (one, other) {
+                (Some(one), Some(other)) => one.ct_eq(other),
+                (None, None) => true,
+                _ => false,
+            };
+            self.csrf == other.csrf
+                && self.ticked == other.ticked
+                && self.flow == other.flow
+                && same(&self.login, &other.login)
+                && same(&self.key, &other.key)
+        }
+    }
+
+    fn input(text: &str) -> KeyInput {
+        KeyInput::new(text.to_owned())
+    }
 
     #[test]
     fn forms_are_read_by_the_table() {
         let csrf = |ticked| Fields {
             csrf: "a b/+".into(),
             ticked,
-            flow: None,
+            ..Fields::default()
         };
         let flow = format!("bf_{}", "0a".repeat(16));
-        let good: [(&str, Extra, Fields); 6] = [
+        let good: [(&str, Extra, Fields); 9] = [
             ("csrf=a+b%2F%2b", Extra::Nothing, csrf(false)),
             ("csrf=a+b%2F%2B&agree=yes", Extra::Agree, csrf(true)),
             ("mine=yes&%63srf=a%20b/%2B", Extra::Mine, csrf(true)),
             ("csrf=a+b%2F%2B", Extra::Agree, csrf(false)),
             ("", Extra::Nothing, Fields::default()),
+            (
+                "csrf=a+b%2F%2B&key=+sk_%0A&agree=yes",
+                Extra::Key,
+                Fields {
+                    key: Some(input(" sk_\n")),
+                    ..csrf(true)
+                },
+            ),
+            (
+                "login=a%40b.test&key=",
+                Extra::Key,
+                Fields {
+                    login: Some(input("a@b.test")),
+                    key: Some(input("")),
+                    ..Fields::default()
+                },
+            ),
+            (
+                &format!("key={}", "k".repeat(4160)),
+                Extra::Key,
+                Fields {
+                    key: Some(input(&"k".repeat(4160))),
+                    ..Fields::default()
+                },
+            ),
             (
                 &format!("flow={flow}"),
                 Extra::Flow,
@@ -183,7 +243,13 @@ mod tests {
     #[test]
     fn everything_else_is_refused() {
         let long = format!("csrf={}", "a".repeat(257));
-        let bad: [(&[u8], Extra); 20] = [
+        let long_key = format!("key={}", "a".repeat(4161));
+        let bad: [(&[u8], Extra); 25] = [
+            (b"key=a&key=a", Extra::Key),
+            (b"key=a", Extra::Agree),
+            (b"key=%00", Extra::Key),
+            (b"mine=yes&key=a", Extra::Key),
+            (long_key.as_bytes(), Extra::Key),
             (b"csrf=a&csrf=a", Extra::Nothing),
             (b"csrf=a&%63srf=b", Extra::Nothing),
             (b"agree=yes&agree=yes", Extra::Agree),

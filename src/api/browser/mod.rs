@@ -72,6 +72,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(get("/f/{flow}/in/{language}", walk::switch))
         .service(post("/f/{flow}/login", walk::login))
         .service(post("/f/{flow}/consent", walk::consent))
+        .service(post("/f/{flow}/key", walk::key))
         .service(post("/f/{flow}/confirm", walk::confirm))
         .service(post("/f/{flow}/decline", walk::decline))
         .service(post("/f/{flow}/again", walk::again))

@@ -15,6 +15,11 @@ use url::Url;
 use super::answer::flow_path;
 use super::settings::authority;
 
+mod key;
+
+pub(crate) use key::Wrong;
+use key::key;
+
 /// A page of a flow and the status it goes out with.
 pub(crate) struct FlowView {
     pub(crate) status: StatusCode,
@@ -22,22 +27,23 @@ pub(crate) struct FlowView {
 }
 
 impl FlowView {
-    /// The page that `page` describes; `wrong` marks its tick as forgotten.
+    /// The page that `page` describes; `wrong` says why its form came back.
     ///
     /// # Errors
     /// [`HrefError`] when an address of ours were no link, which cannot be.
     pub(crate) fn of(
         (flow, language): (BrowserFlowId, Language),
         page: FlowPage,
-        wrong: bool,
+        wrong: Option<Wrong>,
     ) -> Result<Self, HrefError> {
         let status = match &page {
             FlowPage::Mismatch { .. } => StatusCode::FORBIDDEN,
             FlowPage::Gone => StatusCode::NOT_FOUND,
-            _ if wrong => StatusCode::UNPROCESSABLE_ENTITY,
+            _ if wrong.is_some() => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::OK,
         };
         let at = Paths(flow);
+        let unticked = wrong == Some(Wrong::Tick);
         let page: Box<dyn Page> = match page {
             FlowPage::SignIn { issuer, yes } => Box::new(SignInView {
                 issuer: address(&origin_of(issuer.url.as_str()), issuer.site.as_deref()),
@@ -47,8 +53,12 @@ impl FlowView {
                 sign_out: at.sign_out(&sign_out),
             }),
             FlowPage::Consent { ask, tokens } => {
-                Box::new(consent(&at, (&ask, language), &tokens, wrong))
+                Box::new(consent(&at, (&ask, language), &tokens, unticked))
             }
+            FlowPage::Key { ask, tokens } => match ask.provider.key_form() {
+                Some(form) => Box::new(key(&at, (&ask, form), &tokens, wrong)),
+                None => Box::new(ExpiredView), // never: whoever asks for a key has a form for it
+            },
             FlowPage::Working => Box::new(ArrivalView {
                 next: Href::new(flow_path(flow))?,
             }),
@@ -62,7 +72,7 @@ impl FlowView {
                 let mut view = confirm(&at, (&ask, language), &granted, &tokens);
                 view.account = account.map(Into::into);
                 view.changed_from = earlier(replaces);
-                view.wrong = wrong;
+                view.wrong = unticked;
                 Box::new(view)
             }
             FlowPage::Done { ask, account } => Box::new(DoneView {
@@ -124,7 +134,7 @@ fn consent(
         scopes: scopes((ask, language), &ask.scopes),
         exact: Exact {
             server: ask.server.resource.as_ref().into(),
-            provider: ask.authorization_endpoint.as_ref().into(),
+            provider: at_provider(ask).into(),
             issuer: ask.issuer.url.as_str().to_owned(),
             client: client(&ask.client),
         },
@@ -158,6 +168,7 @@ fn confirm(
         provider: provider(ask),
         server: server(&ask.server),
         person: person(&ask.person),
+        all: ask.provider.key_form().is_some(),
         allowed: scopes(about, &granted.without(&extra)),
         missing: scopes(about, &ask.scopes.without(granted)),
         extra: scopes(about, &extra),
@@ -200,11 +211,15 @@ fn server(server: &domain::Server) -> pages::Server {
 fn provider(ask: &AskView) -> pages::Provider {
     pages::Provider {
         name: ask.provider.name.as_ref().into(),
-        address: address(
-            &host_of(&ask.authorization_endpoint),
-            ask.provider.site.as_deref(),
-        ),
+        address: address(&host_of(at_provider(ask)), ask.provider.site.as_deref()),
     }
+}
+
+/// Where one signs in at the provider; where a key is typed in, the first host that it goes to.
+fn at_provider(ask: &AskView) -> &str {
+    let hosts = &ask.provider.allowed_hosts;
+    let host = || hosts.first().map_or("", |host| host);
+    ask.authorization_endpoint.as_deref().unwrap_or_else(host)
 }
 
 fn person(person: &PersonView) -> Person {
@@ -285,6 +300,7 @@ fn minutes(left: Duration) -> u32 {
 pub(crate) fn failure_cause(code: FailureCode) -> Cause {
     match code {
         FailureCode::WrongBrowser => Cause::Browser,
+        FailureCode::KeyRefused => Cause::Key,
         FailureCode::ProviderRefused => Cause::Refused,
         FailureCode::ProviderUnreachable => Cause::Timeout,
         FailureCode::ProviderMisconfigured => Cause::Operator,

@@ -5,8 +5,9 @@ use actix_web::http::header::HeaderName;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::doors::{FlowPage, Posted, PostedForm};
-use domain::BrowserFlowId;
+use domain::{BrowserFlowId, KeyInputs};
 use pages::{Cause, ErrorView};
+use secret::KeyInput;
 
 use super::App;
 use super::answer::{Early, Outcome, Visit, flow_path, see_other};
@@ -15,7 +16,7 @@ use super::forms::{self, Extra, Fields, FormFault};
 use super::language;
 use super::metadata::Came;
 use super::settings::LeavingPage;
-use super::views::{FlowView, failure_cause};
+use super::views::{FlowView, Wrong, failure_cause};
 
 /// `GET /f/{flow}`.
 pub(crate) async fn page(request: HttpRequest, app: web::Data<App>) -> HttpResponse {
@@ -37,11 +38,11 @@ async fn look(visit: &Visit<'_>) -> Outcome {
         visit,
         flow,
         page.map_err(|refusal| visit.refused(refusal))?,
-        false,
+        None,
     )
 }
 
-fn show(visit: &Visit<'_>, flow: BrowserFlowId, page: FlowPage, wrong: bool) -> Outcome {
+fn show(visit: &Visit<'_>, flow: BrowserFlowId, page: FlowPage, wrong: Option<Wrong>) -> Outcome {
     let view = FlowView::of((flow, visit.language()), page, wrong)
         .map_err(|_| visit.internal("an address that is no link"))?;
     let answer = HttpResponse::build(view.status);
@@ -201,6 +202,36 @@ pub(crate) async fn consent(
         .unwrap_or_else(Early::answer)
 }
 
+/// F5 where a key is typed in: `POST /f/{flow}/key`.
+pub(crate) async fn key(
+    request: HttpRequest,
+    app: web::Data<App>,
+    payload: Payload,
+) -> HttpResponse {
+    give_key(&Visit::of(&request, &app), payload)
+        .await
+        .unwrap_or_else(Early::answer)
+}
+
+async fn give_key(visit: &Visit<'_>, payload: Payload) -> Outcome {
+    let (jar, same_origin, mut fields) = read_any(visit, payload, Extra::Key).await?;
+    let inputs = KeyInputs {
+        login: fields.login.take(),
+        // A field that is not there is as good as one that was left empty.
+        key: (fields.key.take()).unwrap_or_else(|| KeyInput::new(String::new())),
+    };
+    let (flow, form) = (visit.flow()?, posted(same_origin, fields));
+    let door = &visit.app.door;
+    let answer = door
+        .submit_key(visit.ctx, flow, &jar.cookies, (form, inputs))
+        .await;
+    after(
+        visit,
+        (flow, &jar),
+        answer.map_err(|refusal| visit.refused(refusal))?,
+    )
+}
+
 /// F9: `POST /f/{flow}/confirm`.
 pub(crate) async fn confirm(
     request: HttpRequest,
@@ -257,15 +288,25 @@ async fn post(visit: &Visit<'_>, payload: Payload, deed: Deed) -> Outcome {
         Deed::Decline => door.decline(ctx, flow, cookies, form).await,
         Deed::Again => door.again(ctx, flow, cookies, form).await,
     };
+    after(
+        visit,
+        (flow, &jar),
+        answer.map_err(|refusal| visit.refused(refusal))?,
+    )
+}
+
+/// The answer to a form that the door has looked at.
+fn after(visit: &Visit<'_>, (flow, jar): (BrowserFlowId, &Jar), posted: Posted) -> Outcome {
     let path = flow_path(flow);
-    match answer.map_err(|refusal| visit.refused(refusal))? {
+    match posted {
         Posted::Page => Ok(see_other(HttpResponse::SeeOther(), &path)),
         Posted::Leaving => {
             let mut answer = HttpResponse::SeeOther();
             jar.renew_flow(&mut answer, flow);
             Ok(see_other(answer, &format!("{path}/leaving")))
         }
-        Posted::TickMissing(page) => show(visit, flow, *page, true),
+        Posted::TickMissing(page) => show(visit, flow, *page, Some(Wrong::Tick)),
+        Posted::KeyWrong(page, fault) => show(visit, flow, *page, Some(Wrong::Key(fault))),
         Posted::Refused => Ok(visit.form_refused(Some(flow))),
         Posted::Gone => Ok(visit.gone()),
     }
@@ -299,7 +340,7 @@ async fn end_session(visit: &Visit<'_>, payload: Payload) -> Outcome {
         Posted::Page => {}
         Posted::Gone => return Ok(visit.gone()),
         // Nothing of the browser's is touched for a form that was not taken.
-        Posted::Refused | Posted::Leaving | Posted::TickMissing(_) => {
+        Posted::Refused | Posted::Leaving | Posted::TickMissing(_) | Posted::KeyWrong(..) => {
             return Ok(visit.form_refused(Some(flow)));
         }
     }

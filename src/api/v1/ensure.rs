@@ -217,7 +217,9 @@ fn failed(code: FailureCode, voice: Voice<'_>) -> (&'static str, String) {
     match code {
         FailureCode::WrongBrowser => ("mismatch", voice.and_again(Saying::WrongBrowser)),
         FailureCode::WrongCallback => ("cancelled", voice.and_again(Saying::WrongCallback)),
-        FailureCode::ProviderRefused => ("declined", voice.and_again(Saying::Refused)),
+        FailureCode::ProviderRefused | FailureCode::KeyRefused => {
+            ("declined", voice.and_again(Saying::Refused))
+        }
         FailureCode::ProviderUnreachable => ("provider_down", voice.say(Saying::Down)),
         FailureCode::ProviderUnreadable | FailureCode::ProviderMisconfigured => {
             ("needs_operator", voice.operator(code.as_str()))

@@ -17,6 +17,8 @@ pub(in crate::config) const TABLES: &[(&str, Keys)] = &[
     ("[[server]]", SERVER),
     ("[[server.allow]]", ALLOW),
     ("[[provider]]", PROVIDER),
+    ("[provider.key]", FIELD),
+    ("[provider.login]", FIELD),
     ("[provider.account]", ACCOUNT),
     ("[[provider.scope]]", SCOPE),
 ];

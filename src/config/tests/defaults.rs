@@ -73,7 +73,12 @@ fn every_table_of_the_reference_is_known_and_has_a_sentence() {
 #[test]
 fn every_example_of_the_reference_is_one_that_loads() {
     let mut whole = String::new();
+    let mut header = "";
     for line in DEFAULT_TOML.lines() {
+        header = if line.starts_with('[') { line } else { header };
+        if matches!(header, "[provider.key]" | "[provider.login]") {
+            continue; // of another kind of provider
+        }
         let bare = line.strip_prefix("# ").unwrap_or(line);
         let is_key = bare
             .split_once(" = ")
@@ -98,6 +103,54 @@ fn every_example_of_the_reference_is_one_that_loads() {
 }
 
 #[test]
+fn the_example_of_a_key_form_is_one_that_loads() {
+    let lines = |header| {
+        let bare = |line: &'static str| line.strip_prefix("# ").unwrap_or(line);
+        let own = |line: &&str| header != "[provider.login]" || !line.starts_with("found_at");
+        let lines = lines_of(header).into_iter().map(bare).filter(own);
+        let keys = lines.filter(|line| {
+            line.split_once(" = ")
+                .is_some_and(|(key, _)| !key.contains(' '))
+        });
+        format!("{header}\n{}\n", keys.collect::<Vec<_>>().join("\n"))
+    };
+    let provider = "[[provider]]\nslug = \"tide\"\nkind = \"api_key\"\nname = \"Tide\"\nallowed_hosts = [\"api.example.com\"]\n";
+    let text = [
+        BASE,
+        provider,
+        &lines("[provider.key]"),
+        &lines("[provider.login]"),
+    ]
+    .concat();
+    let config = serve(&text).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
+    let tide = config.registry.provider(&"tide".parse().unwrap()).unwrap();
+    let form = tide.key_form().unwrap();
+    assert!(form.login.is_some() && form.found_at.is_some());
+    assert_eq!(&*form.key.begins, "sk_");
+    for (wrong, what) in [
+        ("kind = \"api_key\"", "client_id = \"x\""),
+        ("kind = \"api_key\"", "pkce = \"off\""),
+        ("[provider.key]", "shortest = 9000"),
+        ("[provider.login]", "found_at = \"https://example.com/x\""),
+        ("begins = \"sk_\"", "begins = \"s k\""),
+    ] {
+        let line = |text: &str| text.split_once(" = ").map(|(key, _)| format!("{key} = "));
+        let key = line(what).unwrap();
+        let kept = text.replace(wrong, &format!("{wrong}\n{what}"));
+        let mut seen = false;
+        let kept: Vec<_> = kept
+            .lines()
+            .filter(|line| {
+                let same = line.starts_with(&key) && *line != what && seen;
+                seen |= *line == what;
+                !same
+            })
+            .collect();
+        assert!(serve(&kept.join("\n")).is_err(), "{what}");
+    }
+}
+
+#[test]
 fn the_example_loads_and_is_short() {
     let config = serve(EXAMPLE_TOML).unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(config.public_origin(), "https://connect.example.com");
@@ -117,7 +170,10 @@ fn every_preset_loads_and_says_how_far_it_was_checked() {
         )
         .unwrap_or_else(|faults| panic!("{faults}"));
         let provider = config.registry.providers().next().unwrap();
-        assert!(matches!(provider.endpoints, Endpoints::Pinned { .. }));
+        assert!(matches!(
+            provider.oauth().unwrap().endpoints,
+            Endpoints::Pinned { .. }
+        ));
         for scope in &provider.scopes {
             assert!(scope.words.is_some(), "{name}: {}", scope.name);
             let tags: Vec<_> = scope.words_in.iter().map(|(tag, _)| &**tag).collect();

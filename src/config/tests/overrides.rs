@@ -21,7 +21,7 @@ authorize_extra = { prompt = "consent" }
     let wiki = domain::ProviderSlug::parse("wiki").unwrap();
     let provider = config.registry.provider(&wiki).unwrap();
     assert!(
-        matches!(&provider.endpoints, Endpoints::Discovered(issuer) if issuer.as_str() == "https://wiki.example.com")
+        matches!(&provider.oauth().unwrap().endpoints, Endpoints::Discovered(issuer) if issuer.as_str() == "https://wiki.example.com")
     );
     assert!(matches!(provider.account, AccountSource::Unknown));
     assert_eq!(&*provider.header_prefix, "Bearer ");
@@ -65,7 +65,10 @@ account = { url = "https://git.corp.example/api/v4/user" }
 "#;
     let config = serve(&format!("{BASE}{moved}")).unwrap();
     let provider = config.registry.providers().next().unwrap();
-    assert!(matches!(provider.endpoints, Endpoints::Discovered(_)));
+    assert!(matches!(
+        provider.oauth().unwrap().endpoints,
+        Endpoints::Discovered(_)
+    ));
     assert_eq!(provider.site, None);
 
     let pinned = moved.replace(
@@ -75,7 +78,7 @@ account = { url = "https://git.corp.example/api/v4/user" }
     let config = serve(&format!("{BASE}{pinned}")).unwrap();
     let provider = config.registry.providers().next().unwrap();
     assert!(matches!(
-        &provider.endpoints,
+        &provider.oauth().unwrap().endpoints,
         Endpoints::Pinned {
             issuer: None,
             revocation: None,
@@ -107,10 +110,10 @@ account = { url = "https://git.corp.example/api/v4/user" }
     }
     let elsewhere = at("https://storage.googleapis.com/anybody/keys");
     assert!(!issuer.endpoint_hosts.admit(&issuer.url, &elsewhere));
-    let Endpoints::Discovered(url) = &provider.endpoints else {
+    let Endpoints::Discovered(url) = &provider.oauth().unwrap().endpoints else {
         unreachable!()
     };
-    let hosts = &provider.endpoint_hosts;
+    let hosts = &provider.oauth().unwrap().endpoint_hosts;
     assert!(hosts.admit(url, &at("https://sso.corp.example:8443/token")));
     assert!(!hosts.admit(url, &at("https://sso.corp.example/token")));
     let report = config.report();

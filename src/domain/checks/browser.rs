@@ -89,6 +89,8 @@ pub enum FormAction {
     Login,
     /// Yes, go on to the provider.
     Consent,
+    /// Yes, with a key.
+    Key,
     /// No.
     Decline,
     /// Yes, this account.
@@ -105,6 +107,7 @@ impl FormAction {
         match self {
             Self::Login => "login",
             Self::Consent => "consent",
+            Self::Key => "key",
             Self::Decline => "decline",
             Self::Confirm => "confirm",
             Self::Again => "again",
@@ -161,7 +164,8 @@ pub enum Tick {
     Missing,
 }
 
-/// Proof of C7: the right person ticked the box and said yes. `state` and PKCE verifier are made from here on.
+/// Proof of C7: the right person ticked the box and said yes. `state` and PKCE verifier are made from here on, and a key is
+/// tried nowhere without it.
 #[derive(Debug)]
 pub struct ConsentGiven {
     elicitation: ElicitationId,
@@ -170,7 +174,8 @@ pub struct ConsentGiven {
 impl ConsentGiven {
     /// C7. `None` when the box was not ticked or the proof is for another deed.
     pub fn check(person: &SamePerson, form: &FormProof, tick: Tick) -> Option<Self> {
-        let yes = form.action == FormAction::Consent && tick == Tick::Ticked;
+        let asked = matches!(form.action, FormAction::Consent | FormAction::Key);
+        let yes = asked && tick == Tick::Ticked;
         (yes || switch::off(Check::C7)).then_some(Self {
             elicitation: person.elicitation,
         })

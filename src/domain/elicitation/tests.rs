@@ -66,6 +66,7 @@ fn pending(grant: u8) -> Pending {
         refreshable: false,
         account: None,
         since: NOW,
+        holds: crate::Holds::Tokens,
     }
 }
 

@@ -41,7 +41,13 @@ const ELEMENTS: [&str; 35] = [
 ];
 const VOID: [&str; 4] = ["meta", "link", "br", "input"];
 /// Attributes our templates use.
-const ATTRIBUTES: [&str; 23] = [
+const ATTRIBUTES: [&str; 29] = [
+    "for",
+    "maxlength",
+    "autocomplete",
+    "autocapitalize",
+    "spellcheck",
+    "translate",
     "dir",
     "lang",
     "hreflang",

@@ -10,6 +10,8 @@ pub enum Cause {
     Timeout,
     /// The provider refused.
     Refused,
+    /// The provider did not let a key in.
+    Key,
     /// The person could not be signed in.
     SignIn,
     /// The callback arrived in another browser.

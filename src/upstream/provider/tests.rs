@@ -1,12 +1,12 @@
 //! Code exchanges, refreshes and revocations against a scripted provider.
 
-use domain::{AnswerRefused, ClientAuth, IssuerUrl};
+use domain::{AccountSource, AnswerRefused, ClientAuth, IssuerUrl};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::failure::OauthErrorCode;
 use crate::testing::{
-    NOW, Reply, Scripted, after, ok, outbound, provider, returned, same_person, upstream,
+    NOW, Reply, Scripted, after, oauth, ok, outbound, provider, returned, same_person, upstream,
 };
 
 struct Stopped;
@@ -26,7 +26,7 @@ struct Stage {
 async fn stage() -> Stage {
     let web = Scripted::start().await;
     let mut provider = provider(web.url("/a").as_str(), web.url("/token").as_str());
-    let Endpoints::Pinned { revocation, .. } = &mut provider.endpoints else {
+    let Endpoints::Pinned { revocation, .. } = &mut oauth(&mut provider).endpoints else {
         unreachable!()
     };
     *revocation = Some(web.url("/revoke"));
@@ -92,8 +92,7 @@ fn assert_send<T: Send>(value: T) -> T {
 #[tokio::test]
 async fn a_code_becomes_tokens() {
     let mut stage = stage().await;
-    stage
-        .provider
+    oauth(&mut stage.provider)
         .token_extra
         .push(("audience".into(), "api".into()));
     stage.web.on("/token", ok(&json!({
@@ -132,8 +131,8 @@ async fn a_code_becomes_tokens() {
 #[tokio::test]
 async fn a_public_client_sends_its_id_and_no_secret_and_pkce_may_be_off() {
     let mut stage = stage().await;
-    stage.provider.client.auth = ClientAuth::Public;
-    stage.provider.pkce = Pkce::Off;
+    oauth(&mut stage.provider).client.auth = ClientAuth::Public;
+    oauth(&mut stage.provider).pkce = Pkce::Off;
     stage.web.on("/token", ok(&json!({ "access_token": "at" })));
     assert!(stage.exchange().await.is_ok());
     assert!(stage.redeem().await.is_ok());
@@ -271,7 +270,8 @@ async fn redirects_are_not_followed_anywhere() {
             .await;
         assert!(matches!(outcome, RevokeOutcome::Failed(_)));
         let mut discovered = provider("https://as.test", "https://as.test");
-        discovered.endpoints = Endpoints::Discovered(IssuerUrl::parse(&stage.web.origin).unwrap());
+        oauth(&mut discovered).endpoints =
+            Endpoints::Discovered(IssuerUrl::parse(&stage.web.origin).unwrap());
         assert!(
             stage
                 .upstream
@@ -338,7 +338,8 @@ async fn the_account_comes_from_the_answer_or_from_an_endpoint() {
 async fn discovered_endpoints_come_from_the_issuers_own_metadata() {
     let mut stage = stage().await;
     let issuer = format!("{}/t1", stage.web.origin);
-    stage.provider.endpoints = Endpoints::Discovered(IssuerUrl::parse(&issuer).unwrap());
+    oauth(&mut stage.provider).endpoints =
+        Endpoints::Discovered(IssuerUrl::parse(&issuer).unwrap());
     // The first address belongs to somebody else, the second is not there, the third is right.
     stage.web.on(
         "/.well-known/oauth-authorization-server/t1",

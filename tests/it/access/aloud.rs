@@ -31,8 +31,12 @@ const WORDS: Way = Way {
             "the passphrase becomes a key",
         ),
         (
+            "src/domain/key_form.rs",
+            "what was typed in is judged and becomes one credential",
+        ),
+        (
             "src/upstream/account.rs",
-            "the account endpoint is asked with the fresh token",
+            "the account endpoint is asked with the fresh token or key",
         ),
         (
             "src/upstream/authorize.rs",
@@ -109,7 +113,10 @@ const PLAINTEXT: Way = Way {
         ("src/crypto/request_state.rs", "the opened requestState"),
         ("src/upstream/account.rs", "the account answer is read"),
         ("src/upstream/metadata.rs", "metadata is read"),
-        ("src/upstream/provider.rs", "the account in a token answer"),
+        (
+            "src/upstream/provider/accounts.rs",
+            "the account in a token answer",
+        ),
         ("src/upstream/snapshots.rs", "key sets are read"),
         ("src/upstream/token_call.rs", "token answers are read"),
     ],

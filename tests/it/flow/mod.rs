@@ -9,6 +9,7 @@ mod expiry;
 mod forms;
 mod goback;
 mod injection;
+mod key;
 mod languages;
 mod limits;
 mod links;

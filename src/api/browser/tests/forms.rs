@@ -16,6 +16,13 @@ async fn each_form_reaches_its_own_deed() {
     let cases = [
         ("consent", "csrf=t&agree=yes", "consent own ticked csrf=t"),
         ("consent", "csrf=t", "consent own csrf=t"),
+        (
+            "key",
+            "csrf=t&key=sk_1234&agree=yes",
+            "key 0 7 own ticked csrf=t",
+        ),
+        ("key", "csrf=t&login=ab&key=", "key 2 0 own csrf=t"),
+        ("key", "csrf=t", "key 0 0 own csrf=t"),
         ("confirm", "csrf=t&mine=yes", "confirm own ticked csrf=t"),
         ("decline", "csrf=t", "decline own csrf=t"),
         ("again", "csrf=t", "again own csrf=t"),

@@ -23,7 +23,7 @@ fn gets() -> Vec<String> {
 }
 
 fn posts() -> Vec<String> {
-    let deeds = ["login", "consent", "confirm", "decline", "again"];
+    let deeds = ["login", "consent", "key", "confirm", "decline", "again"];
     let forms = deeds.iter().map(|deed| format!("/f/{FLOW}/{deed}"));
     forms.chain(["/session/end".to_owned()]).collect()
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use actors::doors::{AskView, PersonView, Tokens};
 use domain::{
     AccessTokenRules, AccountSource, ClientAuth, EndpointHosts, Endpoints, Issuer, IssuerSlug,
-    IssuerUrl, McpClient, OauthClient, Pkce, Provider, ProviderSlug, ScopeEffect, ScopeInfo,
-    ScopeSet, Server, ServerSlug, SubjectMode, TenantSlug,
+    IssuerUrl, McpClient, Means, Oauth, OauthClient, Pkce, Provider, ProviderSlug, ScopeEffect,
+    ScopeInfo, ScopeSet, Server, ServerSlug, SubjectMode, TenantSlug,
 };
 use url::Url;
 
@@ -77,31 +77,33 @@ pub(super) fn provider() -> Arc<Provider> {
         slug: ProviderSlug::parse("github").expect("a slug"),
         tenant: tenant(),
         name: "GitHub".into(),
-        client: client(),
-        endpoints: Endpoints::Pinned {
-            authorization: Url::parse("https://github.example/login/authorize").expect("a URL"),
-            token: Url::parse("https://github.example/token").expect("a URL"),
-            revocation: None,
-            issuer: None,
-            iss_required: false,
-        },
-        endpoint_hosts: EndpointHosts::default(),
-        pkce: Pkce::S256,
-        scope_joiner: " ".into(),
+        means: Means::Oauth(Oauth {
+            client: client(),
+            endpoints: Endpoints::Pinned {
+                authorization: Url::parse("https://github.example/login/authorize").expect("a URL"),
+                token: Url::parse("https://github.example/token").expect("a URL"),
+                revocation: None,
+                issuer: None,
+                iss_required: false,
+            },
+            endpoint_hosts: EndpointHosts::default(),
+            pkce: Pkce::S256,
+            scope_joiner: " ".into(),
+            authorize_extra: Vec::new(),
+            token_extra: Vec::new(),
+            default_life_s: None,
+        }),
         scopes: vec![
             scope("repo:read", ScopeEffect::See, Some("your repositories")),
             scope("repo:write", ScopeEffect::Change, Some("your code")),
             scope("odd", ScopeEffect::See, None),
         ],
         extra_scopes: scopes("offline_access"),
-        authorize_extra: Vec::new(),
-        token_extra: Vec::new(),
         account: AccountSource::Unknown,
         allowed_hosts: Vec::new(),
         header_name: "Authorization".into(),
         header_prefix: "Bearer ".into(),
         site: None,
-        default_life_s: None,
     })
 }
 
@@ -109,7 +111,7 @@ pub(super) fn ask_view() -> AskView {
     AskView {
         server: server(),
         provider: provider(),
-        authorization_endpoint: "https://github.example/login/authorize".into(),
+        authorization_endpoint: Some("https://github.example/login/authorize".into()),
         issuer: issuer(),
         person: PersonView {
             name: Some("Ada L.".into()),

@@ -212,6 +212,18 @@ impl BrowserDoor for Script {
         self.posted("consent", &form)
     }
 
+    fn submit_key<'a>(
+        &'a self,
+        _: Ctx,
+        _: BrowserFlowId,
+        _: &'a Cookies,
+        (form, inputs): (PostedForm, domain::KeyInputs),
+    ) -> Answer<'a, Posted> {
+        let login = inputs.login.as_ref().map_or(0, secret::KeyInput::length);
+        let key = inputs.key.length();
+        self.posted(&format!("key {login} {key}"), &form)
+    }
+
     fn leaving<'a>(
         &'a self,
         _: Ctx,

@@ -118,6 +118,11 @@ fn steps(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
         .iter()
         .map(|(name, view)| sample(name, view, chrome))
         .collect();
+    out.extend(
+        walk::keys(cast)
+            .iter()
+            .map(|(name, view)| sample(name, view, chrome)),
+    );
     let leaving = LeavingView {
         provider: cast.provider.to_owned(),
         address: Address::new("https://github.com"),
@@ -221,6 +226,7 @@ fn errors() -> Result<Vec<(&'static str, ErrorView)>, HrefError> {
             "error.operator",
             error(Cause::Operator, "client-credentials", false, true),
         ),
+        ("error.key", error(Cause::Key, "key-refused", true, false)),
         ("error.busy", error(Cause::Busy, "busy", false, false)),
         (
             "error.crowded",

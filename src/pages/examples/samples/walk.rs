@@ -1,6 +1,9 @@
 //! The two pages of the walk that ask something, in every state.
 
-use strongroom_pages::{Client, ConfirmView, ConsentView, Deed, Earlier, Exact, Language, Quote};
+use strongroom_pages::{
+    Address, Client, ConfirmView, ConsentView, Deed, Earlier, Exact, KeyField, KeyView, KeyWrong,
+    Label, Language, Quote,
+};
 
 use super::{Cast, english, form, person, provider, scope, scopes, server, sign_out, unknown};
 
@@ -89,13 +92,84 @@ fn consent(cast: &Cast, language: Language) -> ConsentView {
     }
 }
 
-pub(super) fn confirms(cast: &Cast, language: Language) -> Vec<(&'static str, ConfirmView)> {
-    let view = ConfirmView {
+/// The page that asks for a key, alone and beside a login name, and with each reason for coming back.
+pub(super) fn keys(cast: &Cast) -> Vec<(&'static str, KeyView)> {
+    let label = |plain: &str, chinese: &str| Label {
+        plain: plain.to_owned(),
+        chinese: Some(chinese.to_owned()),
+    };
+    let field = |wrong| KeyField {
+        label: label("API key", "API 密钥"),
+        hint: Some(label("Under Account, then Keys.", "在“账户”下的“密钥”中。")),
+        begins: "tw_".to_owned(),
+        wrong,
+    };
+    let view = KeyView {
+        server: server(cast),
+        provider: provider(cast),
+        person: person(cast, true),
+        login: None,
+        key: field(None),
+        found_at: Some(Address::with_site(
+            "https://tidewater.example/account/keys",
+            "tidewater.example",
+        )),
+        tried: true,
+        reason: Some(Quote {
+            text: cast.reason.to_owned(),
+            lang: Some(cast.lang.to_owned()),
+        }),
+        yes: form("key"),
+        no: form("decline"),
+        sign_out: sign_out(Some("5c1a")),
+        wrong: false,
+        minutes_left: 12,
+        reference: "7QK4-2M9D".to_owned(),
+    };
+    let wrong = |wrong| KeyView {
+        key: field(Some(wrong)),
+        ..view.clone()
+    };
+    vec![
+        ("key.empty", wrong(KeyWrong::Empty)),
+        ("key.characters", wrong(KeyWrong::Characters)),
+        ("key.beginning", wrong(KeyWrong::Beginning)),
+        ("key.length", wrong(KeyWrong::Length)),
+        ("key.foreign", wrong(KeyWrong::Foreign)),
+        (
+            "key.check",
+            KeyView {
+                wrong: true,
+                ..view.clone()
+            },
+        ),
+        (
+            "key.login",
+            KeyView {
+                login: Some(KeyField {
+                    label: label("E-mail address", "电子邮件地址"),
+                    hint: None,
+                    begins: String::new(),
+                    wrong: None,
+                }),
+                found_at: None,
+                tried: false,
+                reason: None,
+                ..view.clone()
+            },
+        ),
+        ("key", view),
+    ]
+}
+
+fn confirm(cast: &Cast, language: Language) -> ConfirmView {
+    ConfirmView {
         account: Some(cast.account.to_owned()),
         changed_from: None,
         provider: provider(cast),
         server: server(cast),
         person: person(cast, true),
+        all: false,
         allowed: scopes(language),
         missing: Vec::new(),
         extra: Vec::new(),
@@ -104,7 +178,11 @@ pub(super) fn confirms(cast: &Cast, language: Language) -> Vec<(&'static str, Co
         again: form("again"),
         wrong: false,
         reference: "7QK4-2M9D".to_owned(),
-    };
+    }
+}
+
+pub(super) fn confirms(cast: &Cast, language: Language) -> Vec<(&'static str, ConfirmView)> {
+    let view = confirm(cast, language);
     let changed = Some(Earlier::Named(cast.other_account.to_owned()));
     let missing = vec![scope(
         "workflow",
@@ -133,6 +211,14 @@ pub(super) fn confirms(cast: &Cast, language: Language) -> Vec<(&'static str, Co
             "confirm.changed_unnamed",
             ConfirmView {
                 changed_from: Some(Earlier::Unnamed),
+                ..view.clone()
+            },
+        ),
+        (
+            "confirm.key",
+            ConfirmView {
+                all: true,
+                allowed: Vec::new(),
                 ..view.clone()
             },
         ),

@@ -9,7 +9,7 @@ const SECOND: &str = "/.well-known/openid-configuration";
 async fn after_answers(first: Option<Reply>, second: Option<Reply>) -> Result<(), ProviderFailure> {
     let web = Scripted::start().await;
     let mut provider = provider(web.url("/a").as_str(), web.url("/token").as_str());
-    provider.endpoints = Endpoints::Discovered(IssuerUrl::parse(&web.origin).unwrap());
+    oauth(&mut provider).endpoints = Endpoints::Discovered(IssuerUrl::parse(&web.origin).unwrap());
     for (path, reply) in [(FIRST, first), (SECOND, second)] {
         if let Some(reply) = reply {
             web.on(path, reply);

@@ -10,7 +10,7 @@ const DAY: u64 = 24 * 60 * 60;
 async fn discovered() -> (Stage, Scripted) {
     let mut stage = stage().await;
     let issuer = IssuerUrl::parse(&stage.web.origin).unwrap();
-    stage.provider.endpoints = Endpoints::Discovered(issuer);
+    oauth(&mut stage.provider).endpoints = Endpoints::Discovered(issuer);
     let metadata = stage.web.metadata();
     stage
         .web
@@ -98,7 +98,7 @@ async fn endpoints_that_move_to_another_host_get_nothing_until_the_operator_decl
     assert_eq!(stage.web.seen("/token").len(), 1, "nor to the old host");
 
     let host = other.origin.trim_start_matches("http://");
-    stage.provider.endpoint_hosts = EndpointHosts::new([host]);
+    oauth(&mut stage.provider).endpoint_hosts = EndpointHosts::new([host]);
     assert_eq!(stage.redeem_at(later).await, None);
     assert_eq!(stage.revoke_at(later).await, RevokeOutcome::Revoked);
     assert_eq!(other.seen("/token").len(), 1);
