@@ -49,7 +49,7 @@ pub enum Endpoints {
         iss_required: bool,
     },
     /// Read from the metadata of this issuer (RFC 8414, OpenID Connect Discovery); its `issuer` must equal this text.
-    /// Endpoints that get credentials are used at its origin and at [`Provider::endpoint_hosts`] alone.
+    /// Endpoints that get credentials are used at its origin and at [`Oauth::endpoint_hosts`] alone.
     Discovered(IssuerUrl),
 }
 

@@ -27,7 +27,7 @@ use canary::{Canary, Search};
 use serde_json::Value;
 
 /// Secrets that every run sees.
-const SECRETS: [&str; 16] = [
+const SECRETS: [&str; 17] = [
     "ID token",
     "access token",
     "client secret",
@@ -44,6 +44,7 @@ const SECRETS: [&str; 16] = [
     "server key",
     "subject token",
     "ticket",
+    "typed key",
 ];
 /// Places that every run leaves, and how often at least.
 const PLACES: [(&str, usize); 9] = [

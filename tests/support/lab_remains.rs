@@ -75,6 +75,7 @@ pub(crate) fn keep(role: Role, lab: &Lab) {
                 "provider nonce",
                 "refresh token",
                 "access token",
+                "typed key",
             ],
         ),
     };
