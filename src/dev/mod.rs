@@ -82,7 +82,8 @@ async fn practise(
     let folder = Folder::make(&hands)?;
     let clock = Arc::clone(&hands.clock);
     let seconds = move || u64::try_from(clock.now().as_seconds()).unwrap_or(0);
-    let practice = Practice::start(ports, token_life_s, Arc::new(seconds)).map_err(other)?;
+    let practice = Practice::start(ports, token_life_s, Arc::new(seconds), practice_key(&hands))
+        .map_err(other)?;
     folder.write_secret(practice::SECRET)?;
     let text = practice.configuration(&folder.0);
     let config = Config::parse(
@@ -125,6 +126,20 @@ async fn practise(
     practice.stop().await;
     drop(folder);
     ended.map_or(Ok(()), |why| Err(why.into()))
+}
+
+/// The key that Alice has at the practice provider, another in each run.
+fn practice_key(hands: &Hands) -> String {
+    unguessable::<16>(practice::KEY_BEGINS, hands)
+}
+
+/// Text that begins so and goes on with random bytes in hexadecimal.
+fn unguessable<const BYTES: usize>(begins: &str, hands: &Hands) -> String {
+    let mut random = [0; BYTES];
+    hands.entropy.fill(&mut random);
+    random.iter().fold(begins.to_owned(), |text, byte| {
+        text + &format!("{byte:02x}")
+    })
 }
 
 async fn server_key(app: &App) -> Result<zeroize::Zeroizing<String>, CommandError> {
@@ -203,13 +218,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn make(hands: &Hands) -> Result<Self, CommandError> {
         use std::os::unix::fs::DirBuilderExt as _;
-        let mut random = [0; 8];
-        hands.entropy.fill(&mut random);
-        let name = random
-            .iter()
-            .fold(String::from("strongroom-dev-"), |text, byte| {
-                text + &format!("{byte:02x}")
-            });
+        let name = unguessable::<8>("strongroom-dev-", hands);
         let path = std::env::temp_dir().join(name);
         std::fs::DirBuilder::new()
             .mode(0o700)

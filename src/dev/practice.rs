@@ -11,6 +11,9 @@ pub(crate) const SERVER: &str = "practice-server";
 /// Its resource identifier: the audience of subject tokens.
 pub(crate) const RESOURCE: &str = "http://127.0.0.1:7620/mcp";
 
+/// What the keys of the practice provider begin with.
+pub(crate) const KEY_BEGINS: &str = "prac_key_";
+
 /// Ports of a practice run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
@@ -64,15 +67,18 @@ pub(crate) struct Practice {
     pub(crate) issuer: Lab,
     /// What people connect.
     pub(crate) provider: Lab,
+    /// The key that Alice has there.
+    pub(crate) key: String,
     ports: Ports,
 }
 
 impl Practice {
-    /// Starts both labs.
+    /// Starts both labs. `key` becomes Alice's API key at the practice provider.
     pub(crate) fn start(
         ports: Ports,
         token_life_s: u64,
         clock: Arc<dyn LabClock>,
+        key: String,
     ) -> Result<Self, LabError> {
         let connect = format!("http://localhost:{}", ports.connect);
         let issuer = LabConfig {
@@ -97,9 +103,11 @@ impl Practice {
             ..LabConfig::provider()
         };
         let provider = Lab::start(provider, Arc::clone(&clock))?;
+        provider.give_key(&key, Some("alice-at-practice"))?;
         Ok(Self {
             issuer: Lab::start(issuer, clock)?,
             provider,
+            key,
             ports,
         })
     }
@@ -152,6 +160,10 @@ subject = "token"
 provider = "practice"
 scopes = ["notes.read", "notes.write"]
 
+[[server.allow]]
+provider = "practice-key"
+scopes = []
+
 [[provider]]
 slug = "practice"
 name = "Practice Notes"
@@ -183,7 +195,8 @@ name = "notes.write"
 effect = "change"
 words = "your practice notes: add, edit and delete them"
 words_in = {{ zh-Hans = "您的练习笔记：添加、编辑和删除" }}
-"#
+{}"#,
+            key_provider(provider, host)
         )
     }
 
@@ -192,6 +205,32 @@ words_in = {{ zh-Hans = "您的练习笔记：添加、编辑和删除" }}
         self.issuer.stop().await;
         self.provider.stop().await;
     }
+}
+
+/// The provider file's part for those who type in a key.
+fn key_provider(provider: &str, host: &str) -> String {
+    format!(
+        r#"
+[[provider]]
+slug = "practice-key"
+kind = "api_key"
+name = "Practice Archive"
+allowed_hosts = ["{host}"]
+
+[provider.key]
+label = "API key"
+label_zh = "API 密钥"
+hint = "The window in which you started the practice vault shows Alice's."
+hint_zh = "您启动练习保险库的窗口里显示了 Alice 的密钥。"
+begins = "{KEY_BEGINS}"
+
+[provider.account]
+from = "endpoint"
+url = "{provider}/api/me"
+id = "/id"
+name = "/name"
+"#
+    )
 }
 
 /// The secret of the practice registrations. It opens nothing but labs on this machine.

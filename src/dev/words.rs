@@ -35,6 +35,7 @@ impl Notes<'_> {
             "server": SERVER,
             "resource": RESOURCE,
             "server_key": self.key,
+            "practice_key": self.practice.key,
         });
         notes.to_string()
     }
@@ -74,7 +75,12 @@ impl Notes<'_> {
   3. Ask again. The answer has "status":"connected" and a credential that works at the provider:
 
      curl -s {provider}/api/notes -H 'Authorization: Bearer prac_at_...'
+
+  4. The same with a key that a person types in: ask with "provider":"practice-key","scopes":[] and give, as Alice,
+
+     {practice_key}
 "#,
+            practice_key = self.practice.key,
             issuer = self.practice.issuer.base_url(),
             ask = self.ask_for_token(),
             desk = self.desk,

@@ -23,6 +23,7 @@ const DEFAULTS = {
   'refresh-ttl': 3600, // seconds
   refresh: '', // always | offline (only with the scope offline_access); '' is always for a provider, offline for an issuer
   accounts: {}, // login → claims, {"alice":{"name":"Alice Chen"}}; any other login works too, with made-up claims
+  keys: {}, // API key → login, {"arc_0123":"alice"}: good at the API for everything
   resources: [], // audiences that may be asked for; empty allows any for an issuer, none for a provider
   'resource-scopes': 'mcp notes.read notes.write', // scopes those resources know
   'token-format': '', // jwt | opaque, for tokens with an audience; '' is jwt for an issuer, opaque for a provider
@@ -182,17 +183,18 @@ async function subjectToken(provider, options, ctx) {
   ctx.body = await token.save();
 }
 
-/** The third party's API: who am I (any live token) and the notes of that person (scope `notes.read`). */
+/** The third party's API: who am I (any live token or key) and the notes of that person (a key, or scope `notes.read`). */
 function notesApi(provider, options) {
   return async (ctx, next) => {
     if (!ctx.path.startsWith('/api/')) return next();
     const bearer = /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('authorization'))?.[1];
-    const token = bearer && await provider.AccessToken.find(bearer);
-    if (!token || token.isExpired) return refuse(ctx, 401, 'invalid_token');
-    const login = token.accountId;
+    const keyholder = Object.hasOwn(options.keys, bearer ?? '') ? options.keys[bearer] : undefined;
+    const token = bearer && !keyholder && await provider.AccessToken.find(bearer);
+    if (!keyholder && (!token || token.isExpired)) return refuse(ctx, 401, 'invalid_token');
+    const login = keyholder ?? token.accountId;
     if (ctx.path === '/api/me') ctx.body = { id: `u-${login}`, login, name: claimsOf(options, login).name };
     else if (ctx.path !== '/api/notes') ctx.status = 404;
-    else if (!token.scopes.has('notes.read')) return refuse(ctx, 403, 'insufficient_scope');
+    else if (!keyholder && !token.scopes.has('notes.read')) return refuse(ctx, 403, 'insufficient_scope');
     else ctx.body = { owner: login, notes: [{ id: 1, text: `A note of ${login}` }, { id: 2, text: 'Buy milk' }] };
   };
 }

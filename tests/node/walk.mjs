@@ -1,14 +1,14 @@
 // Walks a person through a connect URL in Headless Chromium, page by page, as a library and as a command:
 //
 //   node walk.mjs <connect-url> [--as alice] [--at-provider alice] [--stop-at STEP] [--decline consent|confirm]
-//                 [--deny-at provider] [--expect done] [--state FILE] [--shots DIR] [--axe] [--scripts] [--language TAG]
+//                 [--deny-at provider] [--key KEY] [--expect done] [--state FILE] [--shots DIR] [--axe] [--scripts] [--language TAG]
 //                 [--timeout SECONDS]
 //
 // The command prints one line of JSON (`end`, `pages`, `problems`, …) and exits 0 when the walk ended at `--expect`
 // (default: done, or where it was told to stop or decline) without a problem, 1 otherwise, 2 when used wrongly.
 //
 // Steps in order: signin, issuer-login, issuer-consent, [login-callback], consent, leaving, provider-login,
-// provider-consent, [callback], confirm, done; other ends: declined, mismatch, expired, error, foreign-error.
+// provider-consent, [callback], confirm, done; where a key is typed in, `key` stands between login and confirm; other ends: declined, mismatch, expired, error, foreign-error.
 // A walk stops *at* a step before acting on it, so that a test can go on by hand or in another browser; stopping at a
 // callback holds the request back and hands its address over. Pages that a session makes unnecessary do not appear.
 //
@@ -27,6 +27,7 @@ const HELD_BACK = { 'login-callback': '/login/callback/*', callback: '/cb/*' };
  * Opens `url` (or goes on from the current page without one) and acts on each page until an end or `stopAt`.
  * Resolves to `{ end, address, callbackUrl, pages, problems }`; rejects when a page is not understood in time.
  * - `who`, `whoAtProvider`: logins typed at the issuer and at the provider (default alice, and the same).
+ * - `key`: what is pasted where a key is asked for.
  * - `decline`: `consent` or `confirm`, the page of ours on which the person says no; `denyAt: 'provider'` says no there.
  * - `shots`: folder for screenshots of our pages; `axe`: check them for accessibility (a visitor with `javaScript`).
  */
@@ -114,6 +115,7 @@ export async function look(visitor) {
       text: (document.body?.innerText ?? '').slice(0, 300),
       login: has('input[name=login]') || has('button[name=account]'),
       approve: has('input[name=prompt][value=consent]') || has('button[name=consent]'),
+      key: has('input[name=key]'),
       agree: has('input[type=checkbox][name=agree]'),
       mine: has('input[type=checkbox][name=mine]'),
       start: has('form[action$="/login/start"]'),
@@ -125,6 +127,7 @@ export async function look(visitor) {
 }
 
 function ownStep(seen, visitor) {
+  if (seen.key) return 'key';
   if (seen.agree) return 'consent';
   if (seen.mine) return 'confirm';
   if (seen.start) return 'signin';
@@ -168,6 +171,10 @@ async function act(visitor, step, plan) {
     case 'consent':
       if (plan.decline === 'consent') return sayNo(page);
       visitor.consented = true;
+      return sayYes(page, 'agree');
+    case 'key':
+      if (plan.decline === 'consent') return sayNo(page);
+      await page.fill('input[name=key]', plan.key ?? '');
       return sayYes(page, 'agree');
     case 'leaving':
       return press(page.getByRole('link', { name: /^(Go to|前往)/ }));
@@ -214,7 +221,7 @@ const USAGE = 'usage: node walk.mjs <connect-url> [options]; the options are at 
 async function main() {
   const { values, positionals: [url] } = parseArgs({ allowPositionals: true, options: {
     as: { type: 'string', default: 'alice' }, 'at-provider': { type: 'string' }, 'stop-at': { type: 'string' },
-    decline: { type: 'string' }, 'deny-at': { type: 'string' }, expect: { type: 'string' }, state: { type: 'string' },
+    decline: { type: 'string' }, 'deny-at': { type: 'string' }, key: { type: 'string' }, expect: { type: 'string' }, state: { type: 'string' },
     shots: { type: 'string' }, axe: { type: 'boolean' }, scripts: { type: 'boolean' }, language: { type: 'string' },
     timeout: { type: 'string', default: '45' },
   } });
@@ -226,7 +233,7 @@ async function main() {
     });
     const result = await walk(visitor, url, {
       who: values.as, whoAtProvider: values['at-provider'], stopAt: values['stop-at'], decline: values.decline,
-      denyAt: values['deny-at'], shots: values.shots, axe: values.axe, timeout: Number(values.timeout),
+      denyAt: values['deny-at'], key: values.key, shots: values.shots, axe: values.axe, timeout: Number(values.timeout),
     });
     await saveState(visitor);
     const expected = values.expect ?? values['stop-at'] ?? (values.decline || values['deny-at'] ? 'declined' : 'done');

@@ -7,11 +7,13 @@ use crate::configuration::Parts;
 use crate::peer::{Peer, Said, node, run};
 use crate::program::{Place, Program, free_port};
 use crate::remains;
-use crate::server::McpServer;
+use crate::server::{Answered, McpServer};
 
 /// Resource identifier of the MCP server.
 pub(crate) const RESOURCE: &str = "https://notes.test/mcp";
 const SECRET: &str = "client-secret-of-the-real-parts";
+/// The API key that Alice has at the provider.
+pub(crate) const KEY: &str = "arc_a7Zk2mQ9xW4tB6nR8sV1";
 
 /// A running installation with real neighbours.
 pub(crate) struct Installation {
@@ -42,6 +44,7 @@ impl Installation {
             "127.0.0.1",
             &format!("{connect}/login/callback/corp"),
         );
+        remains::secret("typed key", KEY);
         let provider = oidc_provider("provider", "127.0.0.2", &format!("{connect}/cb/practice"));
         let parts = Parts {
             host,
@@ -118,6 +121,14 @@ impl Installation {
             .await
             .text("/status")
             .to_owned()
+    }
+
+    /// What `ensure` says for Alice at the provider that gives out keys.
+    pub(crate) async fn ensure_key(&self) -> Answered {
+        let over = json!({ "provider": "archive", "scopes": [] });
+        self.server
+            .ensure_with(&self.token("alice").await, over)
+            .await
     }
 
     /// The state of an elicitation.
@@ -222,6 +233,8 @@ fn oidc_provider(role: &str, host: &str, callback: &str) -> Peer {
         host,
         "--clients",
         &clients.to_string(),
+        "--keys",
+        &json!({ KEY: "alice" }).to_string(),
     ]);
     Peer::start(command)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::installation::Installation;
+use crate::installation::{Installation, KEY};
 use crate::peer::tests;
 
 #[actix_web::test]
@@ -30,6 +30,54 @@ async fn a_person_connects_in_chinese_in_a_browser_that_asks_for_it() {
         assert_eq!(page["lang"], "zh-Hans", "{page}");
     }
     assert_eq!(vault.state("alice", &elicitation).await, "completed");
+    vault.stop();
+}
+
+#[actix_web::test]
+async fn a_person_pastes_a_key_in_either_language_and_a_wrong_one_is_told_apart() {
+    let vault = Installation::start();
+    let first = vault.ensure_key().await;
+    let url = first.text("/elicitation/connect_url");
+    let shots = tests().join("real/out/key").display().to_string();
+    // A key that the provider does not let in leads to a page that says so; the link stays good.
+    let wrong = [
+        "--key",
+        "arc_nobody-has-this-one",
+        "--expect",
+        "error",
+        "--axe",
+        "--shots",
+        &shots,
+    ];
+    let walk = vault.walk(url, &wrong).await;
+    assert_eq!(steps(&walk), ["signin", "key", "error"]);
+    let right = ["--key", KEY, "--axe", "--shots", &shots];
+    let walk = vault.walk(url, &right).await;
+    assert_eq!(steps(&walk), ["signin", "key", "confirm", "done"]);
+    let got = vault.ensure_key().await;
+    let header = got.text("/credential/header/value");
+    assert_eq!(header, format!("Bearer {KEY}"));
+    vault.stop();
+
+    let vault = Installation::start();
+    let first = vault.ensure_key().await;
+    let url = first.text("/elicitation/connect_url");
+    let shots = tests().join("real/out/key-chinese").display().to_string();
+    let chinese = [
+        "--key",
+        KEY,
+        "--language",
+        "zh-CN",
+        "--axe",
+        "--shots",
+        &shots,
+    ];
+    let walk = vault.walk(url, &chinese).await;
+    assert_eq!(steps(&walk), ["signin", "key", "confirm", "done"]);
+    for page in walk["pages"].as_array().unwrap() {
+        assert_eq!(page["lang"], "zh-Hans", "{page}");
+    }
+    assert_eq!(vault.ensure_key().await.text("/status"), "connected");
     vault.stop();
 }
 

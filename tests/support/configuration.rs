@@ -66,6 +66,14 @@ scope = [
   {{ name = "notes.read", effect = "see", words = "your practice notes" }},
   {{ name = "notes.write", effect = "change", words = "your practice notes" }},
 ]
+
+[[provider]]
+slug = "archive"
+kind = "api_key"
+name = "Practice Archive"
+allowed_hosts = ["{at}"]
+account = {{ from = "endpoint", url = "{provider}/api/me", id = "/id", name = "/name" }}
+key = {{ label = "API key", label_zh = "API 密钥", begins = "arc_" }}
 {servers}"#
         )
     }
@@ -79,7 +87,10 @@ slug = "{slug}"
 name = "Server {slug}"
 resource = "{resource}"
 issuer = "corp"
-allow = [{{ provider = "practice", scopes = ["notes.read", "notes.write"] }}]
+allow = [
+  {{ provider = "practice", scopes = ["notes.read", "notes.write"] }},
+  {{ provider = "archive", scopes = [] }},
+]
 "#
     )
 }
