@@ -144,6 +144,9 @@ pub struct Elicitation {
     pub state: ElicitationState,
     /// Wrong people who opened it so far.
     pub mismatches: u8,
+    /// Keys typed in that the provider did not let in.
+    #[serde(default)]
+    pub refused_keys: u8,
     /// Live browser flows, oldest first; at most [`Elicitation::MAX_FLOWS`].
     pub flows: Vec<BrowserFlowId>,
 }
@@ -175,6 +178,8 @@ impl Elicitation {
     pub const MAX_FLOWS: usize = 5;
     /// Wrong people after which the link is cancelled.
     pub const MAX_MISMATCHES: u8 = 3;
+    /// Keys that the provider does not let in, after which the link ends: a vault is no place to guess keys.
+    pub const MAX_REFUSED_KEYS: u8 = 10;
 
     /// When it is over whatever happens.
     pub fn hard_end(&self) -> Timestamp {
@@ -311,6 +316,16 @@ impl LiveElicitation {
     #[must_use]
     pub fn failed(mut self, code: FailureCode) -> Elicitation {
         self.elicitation.state = ElicitationState::Failed { code };
+        self.elicitation
+    }
+
+    /// A key was typed in that the provider does not let in. At the tenth the link fails.
+    #[must_use]
+    pub fn key_refused(mut self) -> Elicitation {
+        self.elicitation.refused_keys = self.elicitation.refused_keys.saturating_add(1);
+        if self.elicitation.refused_keys >= Elicitation::MAX_REFUSED_KEYS {
+            return self.failed(FailureCode::KeyRefused);
+        }
         self.elicitation
     }
 

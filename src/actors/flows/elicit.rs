@@ -83,6 +83,7 @@ fn facts(
         expires: ctx.now.plus(Elicitation::LIFE),
         state: ElicitationState::Issued,
         mismatches: 0,
+        refused_keys: 0,
         flows: Vec::new(),
     })
 }
@@ -303,6 +304,19 @@ pub(crate) fn hopeless(
 ) -> Option<Elicitation> {
     let live = facts.clone().live(now).ok()?;
     (code == FailureCode::ProviderMisconfigured).then(|| live.failed(code))
+}
+
+/// The elicitation as a try that failed leaves it: ended where it is hopeless, and with one more key to its account where
+/// that was what failed. `None`: it stays as it is.
+pub(crate) fn after_failure(
+    facts: &Elicitation,
+    code: FailureCode,
+    now: Timestamp,
+) -> Option<Elicitation> {
+    if code == FailureCode::KeyRefused {
+        return Some(facts.clone().live(now).ok()?.key_refused());
+    }
+    hopeless(facts, code, now)
 }
 
 /// The row of an elicitation.

@@ -113,19 +113,16 @@ async fn end_try(
     let mut changes = Changes::default();
     changes.put(at, flow.revision, &next);
     let link = elicit::load(core, walk.elicitation.value.id).await?;
-    let link = link.and_then(|link| {
-        Some((
-            elicit::hopeless(&link.value, code, core.now())?,
-            link.revision,
-        ))
-    });
-    let (class, ended) = match &link {
-        Some((ended, revision)) => {
-            changes.put(rows::keys::elicitation(ended.id), *revision, ended);
-            (AuditClass::Link, Ended::Link)
+    let mut outcome = (AuditClass::Browser, Ended::Try);
+    if let Some(link) = link
+        && let Some(next) = elicit::after_failure(&link.value, code, core.now())
+    {
+        changes.put(rows::keys::elicitation(next.id), link.revision, &next);
+        if next.is_final() {
+            outcome = (AuditClass::Link, Ended::Link);
         }
-        None => (AuditClass::Browser, Ended::Try),
-    };
+    }
+    let (class, ended) = outcome;
     let what = (class, AuditAction::ExchangeFailed);
     let entry = event_as(what, code.as_str(), who(core, walk));
     core.commit_audited(ctx, changes, entry).await?;

@@ -37,6 +37,7 @@ fn elicitation(id: u8) -> Elicitation {
         expires: NOW.plus(Elicitation::LIFE),
         state: ElicitationState::Issued,
         mismatches: 0,
+        refused_keys: 0,
         flows: Vec::new(),
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn same_person() -> SamePerson {
         expires: after(900),
         state: ElicitationState::Issued,
         mismatches: 0,
+        refused_keys: 0,
         flows: Vec::new(),
     };
     let identity = Identity {

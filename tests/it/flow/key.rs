@@ -306,6 +306,31 @@ async fn a_key_that_is_not_let_in_or_cannot_be_tried_is_kept_nowhere() {
 }
 
 #[actix_web::test]
+async fn a_link_is_no_place_to_guess_keys() {
+    let place = Place::start().await;
+    let asked = place.ask("alice", "tidewater").await;
+    let mut alice = Browser::new();
+    let mut page = place.asked(&mut alice, &asked, "alice").await;
+    for number in 1..=9 {
+        let failed = give(&mut alice, &page, &format!("tw_a-guess-number-{number}")).await;
+        has_code(&failed, "key-refused");
+        page = alice.press(&failed, "/again", &[]).await;
+        assert_eq!(page.h1(), ASK, "{number}");
+    }
+    let last = give(&mut alice, &page, "tw_a-guess-number-10").await;
+    assert!(last.form("/again").is_none(), "{}", last.body);
+    let sent = alice
+        .press_only(&page, "/key", &[("agree", "yes"), ("key", KEY)])
+        .await;
+    assert!(!sent.body.contains(ASK), "{}", sent.body);
+    assert_eq!(place.tried(), 10);
+    assert_eq!(place.vault.audited("tokens_pending", "ok"), 0);
+    let new = place.ask("alice", "tidewater").await;
+    assert_ne!(new.url, asked.url);
+    place.vault.stop().await;
+}
+
+#[actix_web::test]
 async fn a_key_waits_for_the_person_over_a_restart_and_goes_when_nobody_confirms() {
     let place = Place::start().await;
     let asked = place.ask("alice", "tidewater").await;
