@@ -18,6 +18,7 @@ use crate::desk::Desks;
 use crate::doors::{Ctx, Refusal};
 use crate::polls::Polls;
 use crate::rows::Changes;
+use crate::uses::Uses;
 
 /// Shared by all flows of one process.
 pub(crate) struct Core {
@@ -41,6 +42,8 @@ pub(crate) struct Core {
     pub(crate) audit: AuditLog,
     /// How often elicitations are asked about.
     pub(crate) polls: Polls<ElicitationId>,
+    /// When grants were used last.
+    pub(crate) uses: Uses,
     /// How often servers make elicitations.
     pub(crate) creations: Polls<ServerSlug>,
     /// The runtime of the flows. What must end is started with [`Core::start`].

@@ -15,7 +15,7 @@ use crate::doors::{Ctx, Refusal};
 use crate::flows::{elicit, pending};
 use crate::rows::{self, Changes, Due, LiveList, RepeatRow, RowKey, Stored};
 use crate::supervise::{Slot, Stage as Arbiter, finished};
-use crate::time_mark;
+use crate::{time_mark, uses};
 
 /// Schedules sweeps. Owns only the fact that one is running.
 pub(crate) struct Janitor {
@@ -112,7 +112,7 @@ async fn sweep(core: &Core) -> Result<(), Refusal> {
     // Now and then, so that after a crash little of the audit log is unknown to the store. It says itself what fails.
     core.audit.keep_last().await.ok();
     let mut after: Option<Vec<u8>> = None;
-    let mut outcome = Ok(());
+    let mut outcome = uses::keep(core).await.map_err(Refusal::from);
     loop {
         let now = core.now();
         let rows = core

@@ -26,6 +26,7 @@ mod seals;
 mod setup;
 mod supervise;
 mod time_mark;
+mod uses;
 mod vault;
 
 pub use audit::{AuditError, record_alone};

@@ -2,6 +2,7 @@
 
 mod admin;
 mod browser;
+mod own_page;
 mod seals;
 mod server;
 
@@ -32,6 +33,7 @@ use crate::janitor::JanitorHandle;
 use crate::polls::Polls;
 use crate::supervise::{Stage, Vitals};
 use crate::time_mark;
+use crate::uses::{self, Uses};
 
 pub use seals::SealsError;
 
@@ -116,6 +118,7 @@ impl Vault {
             audit,
             polls: Polls::of_elicitations(),
             creations: Polls::of_creations(),
+            uses: Uses::default(),
             io: parts.io,
             flows: TaskTracker::new(),
             public_url: parts.public_url,
@@ -186,6 +189,9 @@ impl Vault {
     /// # Errors
     /// What the store says.
     pub async fn close(&self) -> Result<(), storage::StoreError> {
+        if let Err(error) = uses::keep(&self.core).await {
+            tracing::warn!(%error, "the last uses of some connections were not kept");
+        }
         self.core.audit.write_counted();
         if let Err(error) = self.core.audit.keep_last().await {
             tracing::warn!(%error, "the store does not know of the last audit entries");

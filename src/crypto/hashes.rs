@@ -64,6 +64,8 @@ pub enum LookupLabel {
     Browser,
     /// A session cookie.
     Session,
+    /// The session cookie of a person's own page.
+    OwnPage,
     /// The `state` of an authorization request.
     State,
     /// An `Idempotency-Key`, with whatever scopes it in the value.
@@ -77,6 +79,7 @@ impl LookupLabel {
             Self::Ticket => "ticket",
             Self::Browser => "browser",
             Self::Session => "session",
+            Self::OwnPage => "own-page",
             Self::State => "state",
             Self::Idempotency => "idempotency",
         }

@@ -5,6 +5,7 @@
 
 mod assets;
 mod href;
+mod moment;
 mod page;
 mod scopes;
 mod strings;
@@ -21,9 +22,10 @@ pub use assets::{Asset, assets, stylesheet_path};
 pub use href::{Href, HrefError};
 pub use page::{Page, render};
 pub use views::{
-    Address, ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, Deed,
-    DevHomeView, DevPlace, DoneView, Earlier, ErrorView, Exact, ExpiredView, Form, KeyField,
-    KeyView, KeyWrong, Label, Language, LeavingView, MismatchView, Person, ProblemView, Provider,
-    Quote, Scope, Server, SignInView, SignOut, SignedOutView, SigningInView, Switch, Wording,
+    Address, ArrivalView, AtProvider, Cause, Chrome, Client, ConfirmView, Connection, ConsentView,
+    DeclinedView, Deed, DevHomeView, DevPlace, DoneView, Earlier, EndedView, ErrorView, Exact,
+    ExpiredView, Form, KeyField, KeyView, KeyWrong, Label, Language, LeavingView, MismatchView,
+    Moment, OwnPageView, OwnSignInView, Person, ProblemView, Provider, Quote, Scope, Server,
+    SignInView, SignOut, SigningInView, Switch, Waiting, Wording,
 };
 pub use words::with_name;

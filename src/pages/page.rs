@@ -6,9 +6,10 @@ use crate::{
     assets,
     strings::Strings,
     views::{
-        ArrivalView, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView, DevHomeView,
-        DoneView, Earlier, ErrorView, ExpiredView, KeyView, KeyWrong, LeavingView, MismatchView,
-        ProblemView, SignInView, SignedOutView, SigningInView,
+        ArrivalView, AtProvider, Cause, Chrome, Client, ConfirmView, ConsentView, DeclinedView,
+        DevHomeView, DoneView, Earlier, EndedView, ErrorView, ExpiredView, KeyView, KeyWrong,
+        LeavingView, MismatchView, OwnPageView, OwnSignInView, ProblemView, SignInView,
+        SigningInView,
     },
     words::Words,
 };
@@ -88,7 +89,9 @@ pages! {
     DoneView as DonePage from "done.html";
     ErrorView as ErrorPage from "error.html";
     ProblemView as ProblemPage from "problem.html";
-    SignedOutView as SignedOutPage from "signed_out.html";
+    OwnSignInView as OwnSignInPage from "own_sign_in.html";
+    OwnPageView as OwnPage from "own_page.html";
+    EndedView as EndedPage from "ended.html";
     DevHomeView as DevHomePage from "dev_home.html";
 }
 
@@ -232,9 +235,29 @@ impl Worded for ProblemView {
     }
 }
 
-impl Worded for SignedOutView {
+impl Worded for OwnSignInView {
     fn heading(&self, s: &'static Strings) -> &'static str {
-        s.signedout_h
+        s.me_h
+    }
+}
+
+impl Worded for OwnPageView {
+    fn heading(&self, s: &'static Strings) -> &'static str {
+        s.me_h
+    }
+}
+
+impl Worded for EndedView {
+    fn heading(&self, s: &'static Strings) -> &'static str {
+        s.ended_h
+    }
+
+    fn name<'a>(&'a self, words: Words<'a>) -> Words<'a> {
+        Words {
+            provider: &self.provider,
+            server: &self.server,
+            ..words
+        }
     }
 }
 

@@ -31,7 +31,7 @@ macro_rules! strings {
 strings! {
     lang own_name
     bar_by foot_here foot_help foot_ref foot_left foot_left_one step
-    who_out who_notyou no tag_see tag_change tag_all scope_unknown scope_none list_join check_title close
+    who_out who_notyou no tag_see tag_change tag_all scope_unknown scope_none list_join colon check_title close
     hop_h hop_lead hop_go
     signin_h signin_lead signin_check signin_go signin_not
     signingin_h signingin_lead signingin_check signingin_go
@@ -53,7 +53,10 @@ strings! {
     error_h error_timeout error_refused error_signin error_browser error_operator error_busy error_crowded error_key error_form
     error_generic error_safe error_safe_step error_do error_do_ask error_do_crowded error_code error_again error_stop
     problem_for problem_status
-    signedout_h signedout_lead signedout_next
+    me_h me_lead me_lead_out me_signin_not me_who me_waiting me_waiting_one me_asks me_asks_one me_look me_sayno
+    me_connected me_connected_one me_none me_good me_needs me_needs_note me_account_unnamed me_key
+    me_by me_last me_never me_since me_can me_end me_end_what me_end_key me_end_go
+    ended_h ended_lead ended_sure ended_unsure ended_shared ended_key ended_again ended_back done_me
     dev_h dev_lead dev_places dev_next
 }
 

@@ -4,10 +4,14 @@
 mod error;
 mod key;
 mod language;
+mod own_page;
 
 pub use error::{Cause, ErrorView, ProblemView};
 pub use key::{KeyField, KeyView, KeyWrong, Label};
 pub use language::{Language, Switch};
+pub use own_page::{
+    AtProvider, Connection, EndedView, Moment, OwnPageView, OwnSignInView, Waiting,
+};
 
 use crate::href::Href;
 
@@ -352,10 +356,6 @@ pub struct DoneView {
     /// The person.
     pub person: Person,
 }
-
-/// The session has ended.
-#[derive(Debug, Clone, Copy)]
-pub struct SignedOutView;
 
 /// Front page of `strongroom dev`: says that this is practice, and where things are.
 #[derive(Debug, Clone)]

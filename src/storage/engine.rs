@@ -98,11 +98,13 @@ pub enum Table {
     Idempotency = 18,
     /// Live elicitations of one person at one server, so that their number is bounded.
     LiveElicitations = 19,
+    /// When each grant was used last.
+    Uses = 20,
 }
 
 impl Table {
     /// Every table, in number order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Meta,
         Self::Keys,
         Self::ServerKeys,
@@ -120,6 +122,7 @@ impl Table {
         Self::Servers,
         Self::Idempotency,
         Self::LiveElicitations,
+        Self::Uses,
     ];
 
     /// The number the store knows the table by.

@@ -8,13 +8,15 @@ use domain::{BrowserFlowId, FailureCode, Issuer, Locale, Provider, RequestId, Sc
 use secret::{BrowserCookie, ConnectTicket, SessionCookie};
 use std::sync::Arc;
 
-use super::{Answer, Ctx};
+use super::{Answer, Ctx, Onward, OwnPageDoor};
 
 /// Cookies of ours that came with a request. Doubles of one name were refused before.
 #[derive(Default)]
 pub struct Cookies {
     /// `__Host-sr_s`.
     pub session: Option<SessionCookie>,
+    /// `__Host-sr_p`, the session of a person's own page.
+    pub own_page: Option<SessionCookie>,
     /// `__Host-sr_f_<8 hex>`: the eight digits and the value.
     pub flows: Vec<(Box<str>, BrowserCookie)>,
     /// `__Host-sr_l`, sealed text.
@@ -213,16 +215,16 @@ pub struct LoginLeaving {
     pub issuer: Arc<Issuer>,
     /// Where to go.
     pub url: url::Url,
-    /// The flow it is for.
-    pub flow: BrowserFlowId,
+    /// What it is for.
+    pub onward: Onward,
 }
 
 /// Signed in: a new session, whatever the browser had before.
 pub struct SignedIn {
-    /// Value of the new `__Host-sr_s`; the pre-login cookie is removed.
+    /// Value of the new session cookie, `__Host-sr_s` or that of the own page; the pre-login cookie is removed.
     pub cookie: SessionCookie,
     /// Where to go on.
-    pub flow: BrowserFlowId,
+    pub onward: Onward,
 }
 
 /// The login did not work.
@@ -232,8 +234,8 @@ pub struct LoginFailed {
     pub reason: domain::LoginRefused,
     /// Short reference.
     pub reference: Box<str>,
-    /// The flow to try again from, when the pre-login cookie names one.
-    pub flow: Option<BrowserFlowId>,
+    /// Where to try again from, when the pre-login cookie says so.
+    pub onward: Option<Onward>,
 }
 
 /// On the way to the provider.
@@ -265,7 +267,7 @@ pub fn reference(request: RequestId) -> String {
 }
 
 /// The door of the connect listener.
-pub trait BrowserDoor: Send + Sync + 'static {
+pub trait BrowserDoor: OwnPageDoor {
     /// A new request: draws its id and reads the clock.
     fn begin(&self) -> Ctx;
 

@@ -5,6 +5,7 @@
 
 mod admin;
 mod browser;
+mod own_page;
 mod server;
 
 use std::future::Future;
@@ -15,6 +16,7 @@ use domain::{NotPermitted, RequestId, SubjectRefused, Timestamp};
 
 pub use admin::*;
 pub use browser::*;
+pub use own_page::*;
 pub use server::*;
 
 /// What every door answers: a boxed future, so that a door is an `Arc<dyn …>`.

@@ -76,7 +76,8 @@ pub(crate) async fn by_id(core: &Core, id: GrantId) -> Result<Option<Found>, Ref
     Ok(Some(Found { grant, owner }))
 }
 
-async fn row_by_id(core: &Core, id: GrantId) -> Result<Option<Stored<Grant>>, Refusal> {
+/// The row of a grant by its id, whoever's it is.
+pub(crate) async fn row_by_id(core: &Core, id: GrantId) -> Result<Option<Stored<Grant>>, Refusal> {
     let index = rows::keys::grant_id(id);
     let Some(at) = core.store.read(index.table, &index.key).await? else {
         return Ok(None);
@@ -210,7 +211,7 @@ pub(crate) async fn revoke_any(
 }
 
 /// Ends a grant in a flow of its own: once it has ended here, the provider is told whatever becomes of the request.
-async fn end_detached(
+pub(crate) async fn end_detached(
     core: &Arc<Core>,
     ctx: Ctx,
     grant: Stored<Grant>,

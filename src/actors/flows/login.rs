@@ -19,7 +19,8 @@ use super::{elicit, mismatch};
 use crate::core::{Core, Stepped, retrying};
 use crate::desk::Desks;
 use crate::doors::{
-    Cookies, Ctx, LoginFailed, LoginLeaving, LoginStarted, PostedForm, Refusal, SignedIn, reference,
+    Cookies, Ctx, LoginFailed, LoginLeaving, LoginStarted, Onward, PostedForm, Refusal, SignedIn,
+    reference,
 };
 use crate::elicitation_shard::Elicitations;
 use crate::rows::{self, Changes, Due, SessionRow, expiry_row};
@@ -59,8 +60,22 @@ pub(crate) async fn start(
             .await?;
         return Ok(None);
     }
-    let pre = PreLogin {
-        flow,
+    let fresh = walk.flow.value.signed_out || walk.elicitation.value.mismatches > 0;
+    let pre = pre_login_for(core, ctx.now, (Onward::Flow(flow), fresh));
+    let cookie = core.seal_pre_login(&walk.declared.issuer, &pre)?;
+    Ok(Some(LoginStarted {
+        cookie: cookie.into(),
+    }))
+}
+
+/// What the pre-login cookie of a new login remembers; `fresh`: the person has to sign in anew.
+pub(crate) fn pre_login_for(
+    core: &Core,
+    now: Timestamp,
+    (onward, fresh): (Onward, bool),
+) -> PreLogin {
+    PreLogin {
+        onward,
         state: OauthState::generate(&*core.entropy),
         nonce: Nonce::new(
             OauthState::generate(&*core.entropy)
@@ -69,13 +84,9 @@ pub(crate) async fn start(
                 .to_owned(),
         ),
         verifier: new_verifier(core),
-        expires: ctx.now.plus(PRE_LOGIN),
-        fresh: walk.flow.value.signed_out || walk.elicitation.value.mismatches > 0,
-    };
-    let cookie = core.seal_pre_login(&walk.declared.issuer, &pre)?;
-    Ok(Some(LoginStarted {
-        cookie: cookie.into(),
-    }))
+        expires: now.plus(PRE_LOGIN),
+        fresh,
+    }
 }
 
 /// A fresh PKCE verifier: 43 characters of 32 random bytes (RFC 7636 section 4.1).
@@ -116,14 +127,14 @@ pub(crate) async fn leaving(
         Ok(url) => Ok(Some(Ok(LoginLeaving {
             issuer,
             url,
-            flow: pre.flow,
+            onward: pre.onward,
         }))),
         Err(reason) => Ok(Some(Err(failed(
             core,
             ctx,
             &issuer,
             reason,
-            Some(pre.flow),
+            Some(pre.onward),
         )
         .await?))),
     }
@@ -149,7 +160,7 @@ pub(crate) async fn finish(
     else {
         return Ok(Err(nobody(core, ctx, LoginRefused::NotStartedHere).await?));
     };
-    let flow = Some(pre.flow);
+    let onward = Some(pre.onward);
     let login = match verify(
         core,
         desks,
@@ -160,15 +171,17 @@ pub(crate) async fn finish(
     .await?
     {
         Ok(login) => login,
-        Err(reason) => return Ok(Err(failed(core, ctx, &issuer, reason, flow).await?)),
+        Err(reason) => return Ok(Err(failed(core, ctx, &issuer, reason, onward).await?)),
     };
-    let cookie = retrying(|| begin_session(core, ctx, &login, cookies)).await?;
-    if let Some(elicitation) = retrying(|| compare(core, ctx, &pre, &login)).await? {
+    let cookie = retrying(|| begin_session(core, ctx, (&login, pre.onward), cookies)).await?;
+    if let Onward::Flow(flow) = pre.onward
+        && let Some(elicitation) = retrying(|| compare(core, ctx, flow, &login)).await?
+    {
         watchers.changed(elicitation);
     }
     Ok(Ok(SignedIn {
         cookie,
-        flow: pre.flow,
+        onward: pre.onward,
     }))
 }
 
@@ -238,11 +251,18 @@ async fn spend(core: &Core, pre: &PreLogin) -> Result<bool, Refusal> {
 async fn begin_session(
     core: &Core,
     ctx: Ctx,
-    login: &VerifiedLogin,
+    (login, onward): (&VerifiedLogin, Onward),
     cookies: &Cookies,
 ) -> Result<SessionCookie, Stepped> {
     let cookie = SessionCookie::generate(&*core.entropy);
-    let id = core.lookup(crypto::LookupLabel::Session, cookie.as_bytes());
+    let (kind, before) = match onward {
+        Onward::Flow(_) => (walk::SESSION, walk::session(core, ctx.now, cookies).await?),
+        Onward::OwnPage => (
+            walk::OWN_PAGE,
+            walk::own_session(core, ctx.now, cookies).await?,
+        ),
+    };
+    let id = core.lookup(kind, cookie.as_bytes());
     let session = BrowserSession::begin(login, id);
     let csrf = CsrfSecret::generate(&*core.entropy);
     let sealed = core.seal_session(&SessionSecrets {
@@ -255,7 +275,7 @@ async fn begin_session(
         used: ctx.now,
     };
     let mut changes = Changes::default();
-    if let Some(before) = walk::session(core, ctx.now, cookies).await? {
+    if let Some(before) = before {
         // Whoever was signed in in this browser before is so no longer.
         changes.delete(
             rows::keys::session(&before.open.session.id),
@@ -282,10 +302,10 @@ async fn begin_session(
 async fn compare(
     core: &Core,
     ctx: Ctx,
-    pre: &PreLogin,
+    flow: BrowserFlowId,
     login: &VerifiedLogin,
 ) -> Result<Option<domain::ElicitationId>, Stepped> {
-    let Some(flow) = walk::flow(core, pre.flow).await? else {
+    let Some(flow) = walk::flow(core, flow).await? else {
         return Ok(None);
     };
     let Some(row) = elicit::load(core, flow.value.elicitation).await? else {
@@ -324,7 +344,7 @@ async fn failed(
     ctx: Ctx,
     issuer: &Issuer,
     reason: LoginRefused,
-    flow: Option<BrowserFlowId>,
+    onward: Option<Onward>,
 ) -> Result<LoginFailed, Refusal> {
     let about = AuditAbout {
         tenant: Some(issuer.tenant.clone()),
@@ -336,7 +356,7 @@ async fn failed(
     Ok(LoginFailed {
         reason,
         reference: reference(ctx.request).into(),
-        flow,
+        onward,
     })
 }
 
@@ -352,7 +372,7 @@ async fn nobody(core: &Core, ctx: Ctx, reason: LoginRefused) -> Result<LoginFail
     Ok(LoginFailed {
         reason,
         reference: reference(ctx.request).into(),
-        flow: None,
+        onward: None,
     })
 }
 

@@ -20,6 +20,8 @@ pub(crate) mod link;
 pub(crate) mod login;
 pub(crate) mod mismatch;
 pub(crate) mod obtain;
+pub(crate) mod own_deeds;
+pub(crate) mod own_page;
 pub(crate) mod page;
 pub(crate) mod pending;
 pub(crate) mod people;

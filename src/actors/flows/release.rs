@@ -195,6 +195,7 @@ async fn release(
     };
     let what = (AuditClass::Release, AuditAction::CredentialReleased);
     core.audited(ctx, what, by_server(caller), about).await?;
+    core.uses.note(grant.id, core.now());
     Ok(answer(Ensured::Connected {
         credential,
         grant: grants::view(&grant),

@@ -3,11 +3,12 @@
 use secret::RevealOwn as _;
 use std::sync::Arc;
 
+use crypto::LookupLabel;
 use domain::{
     BrowserFlow, BrowserFlowId, Digest, Elicitation, ElicitationOwner, FormAction, FormProof,
     FormRefused, Issuer, Locale, Permitted, Provider, SamePerson, Server, Timestamp,
 };
-use secret::BrowserCookie;
+use secret::{BrowserCookie, SessionCookie};
 use subtle::ConstantTimeEq as _;
 
 use super::{credentials, elicit};
@@ -186,10 +187,34 @@ pub(crate) async fn session(
     now: Timestamp,
     cookies: &Cookies,
 ) -> Result<Option<SignedInHere>, Refusal> {
-    let Some(cookie) = &cookies.session else {
+    signed_in(core, now, cookies.session.as_ref(), SESSION).await
+}
+
+/// The live session of a person's own page in this browser, if there is one. It lives as long as a session may be idle,
+/// from its login on: what is ended there is ended soon after the person has signed in anew.
+pub(crate) async fn own_session(
+    core: &Core,
+    now: Timestamp,
+    cookies: &Cookies,
+) -> Result<Option<SignedInHere>, Refusal> {
+    signed_in(core, now, cookies.own_page.as_ref(), OWN_PAGE).await
+}
+
+/// The hashes of the two kinds of session cookies differ, so that one is worth nothing in the place of the other.
+pub(crate) const SESSION: LookupLabel = LookupLabel::Session;
+/// Likewise.
+pub(crate) const OWN_PAGE: LookupLabel = LookupLabel::OwnPage;
+
+async fn signed_in(
+    core: &Core,
+    now: Timestamp,
+    cookie: Option<&SessionCookie>,
+    kind: LookupLabel,
+) -> Result<Option<SignedInHere>, Refusal> {
+    let Some(cookie) = cookie else {
         return Ok(None);
     };
-    let id: Digest = core.lookup(crypto::LookupLabel::Session, cookie.as_bytes());
+    let id: Digest = core.lookup(kind, cookie.as_bytes());
     let Some(row) = rows::load::<SessionRow>(&*core.store, &rows::keys::session(&id)).await? else {
         return Ok(None);
     };

@@ -50,5 +50,5 @@ bound_otherwise! {
     LiveList: "Counts elicitations and grants nothing.",
     ElicitationId: "A way from a ticket to an elicitation; the elicitation names its ticket.",
     BrowserFlowId: "A way from a `state` to a browser flow; the flow names its `state`.",
-    Timestamp: "A used login; that the row is there is all it says.",
+    Timestamp: "A used login, where that the row is there is all it says; or a last use, which only a person's own page shows.",
 }

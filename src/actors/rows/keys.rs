@@ -126,6 +126,11 @@ pub(crate) fn record(grant: GrantId, kind: crypto::Kind, slot: &SlotName) -> Row
     RowKey::new(Table::Records, key)
 }
 
+/// When a grant was used last.
+pub(crate) fn last_use(id: GrantId) -> RowKey {
+    RowKey::new(Table::Uses, id.as_bytes().as_slice())
+}
+
 /// What is kept for an `Idempotency-Key`, by the keyed hash of the key and of who uses it.
 pub(crate) fn repeat(hash: &Digest) -> RowKey {
     RowKey::new(Table::Idempotency, hash.0.as_slice())

@@ -12,12 +12,12 @@ use secret::{
 
 use super::wire::{Reader, Writer};
 use crate::core::Core;
-use crate::doors::Refusal;
+use crate::doors::{Onward, Refusal};
 
 /// What the pre-login cookie holds while the person is at the issuer.
 pub(crate) struct PreLogin {
-    /// The flow to go on with.
-    pub(crate) flow: BrowserFlowId,
+    /// Where it goes on.
+    pub(crate) onward: Onward,
     /// `state` of the login.
     pub(crate) state: OauthState,
     /// `nonce` of the login.
@@ -199,7 +199,10 @@ impl Core {
     ) -> Result<String, Refusal> {
         use base64::Engine as _;
         let plain = Writer::with_room(256)
-            .field(pre.flow.as_bytes())
+            .field(match &pre.onward {
+                Onward::Flow(flow) => flow.as_bytes(),
+                Onward::OwnPage => &[],
+            })
             .field(pre.state.as_bytes())
             .field(pre.nonce.reveal().as_bytes())
             .field(pre.verifier.reveal().as_bytes())
@@ -233,7 +236,10 @@ impl Core {
             .ok()?;
         let mut reader = Reader::new(&plain);
         let pre = PreLogin {
-            flow: BrowserFlowId::from_bytes(reader.array()?),
+            onward: match reader.field()? {
+                [] => Onward::OwnPage,
+                flow => Onward::Flow(BrowserFlowId::from_bytes(flow.try_into().ok()?)),
+            },
             state: OauthState::parse(&word_text(reader.field()?)).ok()?,
             nonce: Nonce::new(reader.text()?.to_owned()),
             verifier: PkceVerifier::new(reader.text()?.to_owned()),

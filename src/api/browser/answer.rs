@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, HttpResponseBuilder};
-use actors::doors::{Ctx, Refusal, reference};
+use actors::doors::{Ctx, Onward, Refusal, reference};
 use domain::{BrowserFlowId, Locale};
 use pages::{ArrivalView, Cause, ErrorView, ExpiredView, Href, Language, Page, Switch};
 
@@ -86,6 +86,13 @@ impl<'a> Visit<'a> {
         }
     }
 
+    /// The same for wherever a login goes on.
+    pub(crate) async fn about_onward(&self, onward: Option<Onward>, jar: &Jar) {
+        if let Some(Onward::Flow(flow)) = onward {
+            self.about(flow, jar).await;
+        }
+    }
+
     pub(crate) fn metadata(&self) -> Metadata<'a> {
         Metadata::of(self.request.headers())
     }
@@ -147,10 +154,23 @@ impl<'a> Visit<'a> {
         answer: HttpResponseBuilder,
         view: &dyn Page,
     ) -> Outcome {
+        self.page_at(&flow_path(flow), answer, view)
+    }
+
+    /// Draws a page that stands at an address of its own, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::page_of`].
+    pub(crate) fn page_at(
+        &self,
+        path: &str,
+        answer: HttpResponseBuilder,
+        view: &dyn Page,
+    ) -> Outcome {
         let mut switches = Vec::new();
         for language in Language::ALL {
             if language != self.language() {
-                let href = self.href(format!("{}/in/{}", flow_path(flow), language.tag()))?;
+                let href = self.href(format!("{path}/in/{}", language.tag()))?;
                 switches.push(Switch { language, href });
             }
         }
@@ -211,12 +231,17 @@ impl<'a> Visit<'a> {
     /// Not from a page of ours, or from one that has been acted on (a button pressed twice); nothing was changed. The way
     /// on is the flow's own page, which shows where things stand.
     pub(crate) fn form_refused(&self, flow: Option<BrowserFlowId>) -> HttpResponse {
+        self.form_refused_at(flow.map(flow_path))
+    }
+
+    /// The same, where the way on is another address of ours.
+    pub(crate) fn form_refused_at(&self, back: Option<String>) -> HttpResponse {
         let view = ErrorView {
             cause: Cause::Form,
             code: "form-refused".to_owned(),
             reference: self.told("form-refused"),
             again: None,
-            back: flow.and_then(|flow| Href::new(flow_path(flow)).ok()),
+            back: back.and_then(|back| Href::new(back).ok()),
             stop: None,
         };
         self.page(HttpResponse::Forbidden(), &view)
@@ -311,6 +336,17 @@ impl<'a> Visit<'a> {
 pub(crate) fn see_other(mut answer: HttpResponseBuilder, path: &str) -> HttpResponse {
     answer.insert_header((header::LOCATION, path)).finish()
 }
+
+/// Where a login goes on.
+pub(crate) fn onward_path(onward: Onward) -> String {
+    match onward {
+        Onward::Flow(flow) => flow_path(flow),
+        Onward::OwnPage => OWN_PAGE.to_owned(),
+    }
+}
+
+/// Address of a person's own page.
+pub(crate) const OWN_PAGE: &str = "/me";
 
 /// Address of a flow's page.
 pub(crate) fn flow_path(flow: BrowserFlowId) -> String {

@@ -5,13 +5,13 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::doors::{LoginFailed, Opened};
+use actors::doors::{LoginFailed, Onward, Opened};
 use domain::{IssuerSlug, LoginRefused, ProviderSlug};
 use pages::{Address, Cause, ErrorView, Href, SigningInView};
 use secret::ConnectTicket;
 
 use super::App;
-use super::answer::{Early, Outcome, Visit, flow_path};
+use super::answer::{Early, Outcome, Visit, flow_path, onward_path};
 use super::cookies;
 use super::metadata::Came;
 use super::query::is_malformed;
@@ -68,12 +68,11 @@ async fn go(visit: &Visit<'_>) -> Outcome {
     let leaving = visit.app.door.login_leaving(visit.ctx, &jar.cookies).await;
     let leaving = leaving.map_err(|refusal| visit.refused(refusal))?;
     let leaving = leaving.ok_or_else(|| visit.gone())?;
-    if let Some(flow) = match &leaving {
-        Ok(leaving) => Some(leaving.flow),
-        Err(failed) => failed.flow,
-    } {
-        visit.about(flow, &jar).await;
-    }
+    let onward = match &leaving {
+        Ok(leaving) => Some(leaving.onward),
+        Err(failed) => failed.onward,
+    };
+    visit.about_onward(onward, &jar).await;
     let leaving = leaving.map_err(|failed| login_failed(visit, &failed, false))?;
     let href = visit.href(leaving.url.as_str().to_owned())?;
     let issuer = Address {
@@ -106,17 +105,21 @@ async fn sign_in(visit: &Visit<'_>) -> Outcome {
         .finish_login(visit.ctx, issuer.as_str(), query, arrival)
         .await;
     let signed_in = signed_in.map_err(|refusal| visit.refused(refusal))?;
-    if let Some(flow) = match &signed_in {
-        Ok(signed_in) => Some(signed_in.flow),
-        Err(failed) => failed.flow,
-    } {
-        visit.about(flow, &jar).await;
-    }
+    let onward = match &signed_in {
+        Ok(signed_in) => Some(signed_in.onward),
+        Err(failed) => failed.onward,
+    };
+    visit.about_onward(onward, &jar).await;
     let signed_in = signed_in.map_err(|failed| login_failed(visit, &failed, true))?;
     let mut answer = HttpResponse::Ok();
-    cookies::sign_in(&mut answer, &signed_in.cookie);
-    jar.renew_flow(&mut answer, signed_in.flow);
-    visit.arrive(answer, flow_path(signed_in.flow))
+    match signed_in.onward {
+        Onward::Flow(flow) => {
+            cookies::sign_in(&mut answer, &signed_in.cookie);
+            jar.renew_flow(&mut answer, flow);
+        }
+        Onward::OwnPage => cookies::enter_own_page(&mut answer, &signed_in.cookie),
+    }
+    visit.arrive(answer, onward_path(signed_in.onward))
 }
 
 /// The page for a login that did not work. An answer that belonged to this browser's login has used it up; one that did not
@@ -143,7 +146,9 @@ fn login_failed(visit: &Visit<'_>, failed: &LoginFailed, answered: bool) -> Http
         reference: failed.reference.as_ref().into(),
         again: None,
         // A link, not a form: this page stands at a callback address.
-        back: failed.flow.and_then(|flow| Href::new(flow_path(flow)).ok()),
+        back: failed
+            .onward
+            .and_then(|onward| Href::new(onward_path(onward)).ok()),
         stop: None,
     };
     visit.page(answer, &view)

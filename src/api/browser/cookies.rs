@@ -16,6 +16,7 @@ use super::language;
 /// Start of all our names.
 const OURS: &str = "__Host-sr_";
 const SESSION: &str = "__Host-sr_s";
+const OWN_PAGE: &str = "__Host-sr_p";
 const PRE_LOGIN: &str = "__Host-sr_l";
 const FLOW: &str = "__Host-sr_f_";
 const LANGUAGE: &str = "__Host-sr_t";
@@ -66,6 +67,8 @@ impl Jar {
     fn take(&mut self, name: &str, value: &str) {
         if name == SESSION {
             self.cookies.session = SessionCookie::parse(value).ok();
+        } else if name == OWN_PAGE {
+            self.cookies.own_page = SessionCookie::parse(value).ok();
         } else if name == PRE_LOGIN {
             self.cookies.pre_login = is_plain(value).then(|| value.into());
         } else if let Some(digits) = name.strip_prefix(FLOW).filter(|digits| is_digits(digits)) {
@@ -101,6 +104,18 @@ impl Jar {
             set(answer, &format!("{FLOW}{digits}"), &cookie.to_text(), life);
         }
     }
+}
+
+/// Removes the session cookie of the own page.
+pub(crate) fn leave_own_page(answer: &mut HttpResponseBuilder) {
+    set(answer, OWN_PAGE, "", 0);
+}
+
+/// Sets the session cookie of the own page after a login and removes the pre-login cookie.
+pub(crate) fn enter_own_page(answer: &mut HttpResponseBuilder, cookie: &SessionCookie) {
+    let life = BrowserSession::IDLE.as_secs();
+    set(answer, OWN_PAGE, &cookie.to_text(), life);
+    remove_pre_login(answer);
 }
 
 /// Removes the session cookie and that of a login under way; flows go on with somebody else.

@@ -14,6 +14,7 @@ mod forms;
 mod guarded;
 mod hardening;
 mod language;
+mod me;
 mod metadata;
 mod query;
 mod settings;
@@ -77,6 +78,12 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(post("/f/{flow}/decline", walk::decline))
         .service(post("/f/{flow}/again", walk::again))
         .service(post("/session/end", walk::sign_out))
+        .service(get("/me", me::page))
+        .service(get("/me/in/{language}", me::switch))
+        .service(post("/me/login/{issuer}", me::login))
+        .service(post("/me/end/{grant}", me::end))
+        .service(post("/me/decline/{elicitation}", me::decline))
+        .service(post("/me/leave", me::leave))
         .service(get("/problems/{code}", fixed::problem))
         .service(get("/assets/{file}", fixed::asset))
         .service(get("/robots.txt", fixed::robots))

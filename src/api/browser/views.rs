@@ -16,9 +16,11 @@ use super::answer::flow_path;
 use super::settings::authority;
 
 mod key;
+mod own_page;
 
 pub(crate) use key::Wrong;
 use key::key;
+pub(crate) use own_page::{ended, own_page};
 
 /// A page of a flow and the status it goes out with.
 pub(crate) struct FlowView {
@@ -239,8 +241,16 @@ fn client(client: &McpClient) -> Option<Client> {
 
 /// Permissions with their words in a language; in English, and marked so, where the provider's file has none in that one.
 fn scopes((ask, language): (&AskView, Language), set: &ScopeSet) -> Vec<Scope> {
+    worded((Some(&ask.provider), language), set)
+}
+
+/// The same, also where the provider is not declared any more.
+fn worded(
+    (provider, language): (Option<&domain::Provider>, Language),
+    set: &ScopeSet,
+) -> Vec<Scope> {
     let wording = |name: &str| {
-        let info = ask.provider.scope(name)?;
+        let info = provider?.scope(name)?;
         let deed = match info.effect {
             ScopeEffect::See => Deed::See,
             ScopeEffect::Change => Deed::Change,

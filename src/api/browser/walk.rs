@@ -127,7 +127,8 @@ async fn read(visit: &Visit<'_>, payload: Payload, extra: Extra) -> Result<Post,
     Ok(Post { flow, jar, form })
 }
 
-async fn read_any(
+/// Reads a form of ours, whatever page it is on.
+pub(crate) async fn read_any(
     visit: &Visit<'_>,
     payload: Payload,
     extra: Extra,
@@ -151,7 +152,8 @@ async fn read_any(
     Ok((jar, same_origin, fields))
 }
 
-fn posted(same_origin: bool, fields: Fields) -> PostedForm {
+/// What the door is told of a form.
+pub(crate) fn posted(same_origin: bool, fields: Fields) -> PostedForm {
     PostedForm {
         same_origin,
         csrf: fields.csrf,

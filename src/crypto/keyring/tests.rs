@@ -230,6 +230,7 @@ fn hashes_of_different_things_never_meet() {
         LookupLabel::Ticket,
         LookupLabel::Browser,
         LookupLabel::Session,
+        LookupLabel::OwnPage,
         LookupLabel::State,
         LookupLabel::Idempotency,
     ];

@@ -99,6 +99,10 @@ pub enum FormAction {
     Again,
     /// Sign out.
     SignOut,
+    /// End a connection, on a person's own page.
+    End,
+    /// No to a request that waits, on a person's own page.
+    DeclineWaiting,
 }
 
 impl FormAction {
@@ -112,6 +116,8 @@ impl FormAction {
             Self::Confirm => "confirm",
             Self::Again => "again",
             Self::SignOut => "sign-out",
+            Self::End => "end",
+            Self::DeclineWaiting => "decline-waiting",
         }
     }
 }

@@ -2,7 +2,7 @@
 //! so that text which slipped through unescaped cannot go unnoticed.
 
 /// Elements our templates use; `VOID` ones have no end.
-const ELEMENTS: [&str; 35] = [
+const ELEMENTS: [&str; 38] = [
     "html",
     "head",
     "meta",
@@ -22,6 +22,9 @@ const ELEMENTS: [&str; 35] = [
     "br",
     "h1",
     "h2",
+    "h3",
+    "h4",
+    "time",
     "dl",
     "dt",
     "dd",
@@ -41,9 +44,10 @@ const ELEMENTS: [&str; 35] = [
 ];
 const VOID: [&str; 4] = ["meta", "link", "br", "input"];
 /// Attributes our templates use.
-const ATTRIBUTES: [&str; 29] = [
+const ATTRIBUTES: [&str; 30] = [
     "for",
     "maxlength",
+    "datetime",
     "autocomplete",
     "autocapitalize",
     "spellcheck",

@@ -14,6 +14,7 @@ mod languages;
 mod limits;
 mod links;
 mod login;
+mod me;
 mod no;
 mod phishing;
 mod previews;

@@ -88,7 +88,7 @@ async fn a_login_sets_swaps_and_removes() {
             Ok(Err(LoginFailed {
                 reason,
                 reference: "R".into(),
-                flow: None,
+                onward: None,
             }))
         }
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
-use actors::doors::{AskView, FlowPage, LoginFailed, Opened, Posted, Refusal};
+use actors::doors::{AskView, FlowPage, LoginFailed, Onward, Opened, Posted, Refusal};
 use domain::{Locale, LoginRefused};
 
 use super::samples::{ask_view, tokens};
@@ -117,7 +117,7 @@ async fn endings_and_failures_of_a_flow_are_in_its_language_too() {
         Ok(Err(LoginFailed {
             reason: LoginRefused::Refused,
             reference: "7QK4-2M9D".into(),
-            flow: Some(flow()),
+            onward: Some(Onward::Flow(flow())),
         }))
     });
     set(&script.shows, || Ok(FlowPage::Gone));

@@ -1,6 +1,6 @@
 //! Signing in goes wrong, or the wrong person is signed in: what they see and where it leads.
 
-use actors::doors::{FlowPage, LoginFailed};
+use actors::doors::{FlowPage, LoginFailed, Onward};
 use domain::LoginRefused;
 
 use super::pages::assert_says;
@@ -23,7 +23,7 @@ async fn a_login_that_failed_says_why_in_our_words() {
             Ok(Err(LoginFailed {
                 reason,
                 reference: "LLLL-0000".into(),
-                flow: None,
+                onward: None,
             }))
         });
         let got = ask(
@@ -44,18 +44,18 @@ async fn a_login_that_failed_says_why_in_our_words() {
 #[actix_web::test]
 async fn after_a_failed_login_a_link_leads_back_to_its_flow() {
     let link = format!("href=\"/f/{FLOW}\"");
-    let fails = |flow| {
+    let fails = |onward| {
         move || {
             Ok(Err(LoginFailed {
                 reason: LoginRefused::Refused,
                 reference: "LLLL-0000".into(),
-                flow,
+                onward,
             }))
         }
     };
     let script = Script::well();
     let back = || click("/login/callback/staff?error=access_denied", "cross-site");
-    set(&script.signs_in, fails(Some(flow())));
+    set(&script.signs_in, fails(Some(Onward::Flow(flow()))));
     let got = ask(&script, back()).await;
     assert_says(&got, 403, &["Try again", &link]);
     assert!(!got.body.contains("<form"), "{}", got.body);
@@ -65,7 +65,7 @@ async fn after_a_failed_login_a_link_leads_back_to_its_flow() {
         let failed = LoginFailed {
             reason: LoginRefused::Unreachable,
             reference: "LLLL-0000".into(),
-            flow: Some(flow()),
+            onward: Some(Onward::Flow(flow())),
         };
         Ok(Some(Err(failed)))
     });

@@ -107,7 +107,7 @@ async fn frames_images_and_scripts_get_nothing() {
                 Ok(Err(actors::doors::LoginFailed {
                     reason,
                     reference: "R".into(),
-                    flow: None,
+                    onward: None,
                 }))
             });
             let got = ask(&script, load(path, how)).await;

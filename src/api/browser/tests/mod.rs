@@ -7,6 +7,7 @@ mod languages;
 mod log;
 mod logins;
 mod metadata;
+mod own_page;
 mod pages;
 mod problems;
 mod routes;

@@ -330,7 +330,7 @@ async fn nothing_that_a_request_brought_comes_back() {
         Ok(Err(LoginFailed {
             reason: LoginRefused::WrongAnswer,
             reference: "R".into(),
-            flow: None,
+            onward: None,
         }))
     });
     set(&script.takes, || Ok(Posted::Refused));

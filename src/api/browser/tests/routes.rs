@@ -15,6 +15,8 @@ fn gets() -> Vec<String> {
         format!("/f/{FLOW}"),
         format!("/f/{FLOW}/leaving"),
         format!("/f/{FLOW}/in/zh-Hans"),
+        "/me".into(),
+        "/me/in/zh-Hans".into(),
         "/problems/busy".into(),
         "/robots.txt".into(),
         "/healthz".into(),
@@ -25,7 +27,15 @@ fn gets() -> Vec<String> {
 fn posts() -> Vec<String> {
     let deeds = ["login", "consent", "key", "confirm", "decline", "again"];
     let forms = deeds.iter().map(|deed| format!("/f/{FLOW}/{deed}"));
-    forms.chain(["/session/end".to_owned()]).collect()
+    let id = "0102030405060708090a0b0c0d0e0f10";
+    let own = [
+        "/session/end".to_owned(),
+        "/me/login/staff".to_owned(),
+        format!("/me/end/gr_{id}"),
+        format!("/me/decline/el_{id}"),
+        "/me/leave".to_owned(),
+    ];
+    forms.chain(own).collect()
 }
 
 #[actix_web::test]
@@ -102,6 +112,8 @@ async fn only_the_one_spelling_of_a_link_is_a_link() {
         format!("/f/{FLOW}/in/zh"),
         format!("/f/{FLOW}/in/zh-hans"),
         "/f/bf_1/in/en".into(),
+        "/me/".into(),
+        "/me/in/de".into(),
         "/cb/Git_Hub".into(),
         "/cb/".into(),
         "/login/callback/a.b".into(),
@@ -127,6 +139,8 @@ async fn nothing_in_a_query_has_a_meaning() {
         format!("/f/{FLOW}/leaving"),
         format!("/f/{FLOW}/in/en"),
         "/login/go".into(),
+        "/me".into(),
+        "/me/in/en".into(),
     ] {
         for query in ["", "x", "x=1", "provider=x&scope=y", "sid=1"] {
             let script = Script::well();

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actors::doors::{AskView, PersonView, Tokens};
+use actors::doors::{
+    AskView, ConnectionView, EndedView, OwnView, PersonView, ProviderRevocation, RevocationReceipt,
+    Tokens, WaitingView,
+};
 use domain::{
-    AccessTokenRules, AccountSource, ClientAuth, EndpointHosts, Endpoints, Issuer, IssuerSlug,
-    IssuerUrl, McpClient, Means, Oauth, OauthClient, Pkce, Provider, ProviderSlug, ScopeEffect,
-    ScopeInfo, ScopeSet, Server, ServerSlug, SubjectMode, TenantSlug,
+    AccessTokenRules, AccountSource, ClientAuth, ElicitationId, EndpointHosts, Endpoints, GrantId,
+    GrantStatus, Holds, Issuer, IssuerSlug, IssuerUrl, McpClient, Means, Oauth, OauthClient, Pkce,
+    Provider, ProviderSlug, ScopeEffect, ScopeInfo, ScopeSet, Server, ServerSlug, SubjectMode,
+    TenantSlug, Timestamp,
 };
 use url::Url;
 
@@ -132,5 +136,49 @@ pub(super) fn tokens() -> Tokens {
         no: "csrf-no".into(),
         again: "csrf-again".into(),
         sign_out: "csrf-out".into(),
+    }
+}
+
+/// The id of everything here.
+const ID: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+
+pub(super) fn own_view() -> OwnView {
+    let (server, provider) = (server(), provider());
+    OwnView {
+        person: ask_view().person,
+        waiting: vec![WaitingView {
+            id: ElicitationId::from_bytes(ID),
+            server: server.clone(),
+            provider: provider.clone(),
+            left: Duration::from_secs(61),
+            decline: "csrf-decline".into(),
+        }],
+        connections: vec![ConnectionView {
+            id: GrantId::from_bytes(ID),
+            server: (server.slug.clone(), Some(server)),
+            provider: (provider.slug.clone(), Some(provider)),
+            account: Some(HOSTILE.into()),
+            status: GrantStatus::Active,
+            holds: Holds::Tokens,
+            scopes: scopes("repo:read odd"),
+            created: Timestamp::from_seconds(0),
+            last_use: Some(Timestamp::from_seconds(1_796_126_700)),
+            end: "csrf-end".into(),
+        }],
+        sign_out: "csrf-leave".into(),
+    }
+}
+
+pub(super) fn ended_view() -> EndedView {
+    let (server, provider) = (server(), provider());
+    EndedView {
+        server: (server.slug.clone(), Some(server)),
+        provider: (provider.slug.clone(), Some(provider)),
+        holds: Holds::Tokens,
+        receipt: RevocationReceipt {
+            grant: GrantId::from_bytes(ID),
+            ended: Timestamp::from_seconds(0),
+            provider: ProviderRevocation::Revoked,
+        },
     }
 }

@@ -4,17 +4,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actors::doors::{
-    Answer, BrowserDoor, Cookies, Ctx, FlowPage, LoginFailed, LoginLeaving, LoginStarted, Opened,
-    Posted, PostedForm, ProviderLeaving, Refusal, SignedIn,
+    Answer, BrowserDoor, Cookies, Ctx, EndedView, FlowPage, LoginFailed, LoginLeaving,
+    LoginStarted, Onward, Opened, OwnPage, OwnPosted, Posted, PostedForm, ProviderLeaving, Refusal,
+    SignedIn,
 };
 use domain::{BrowserFlowId, FailureCode, Locale, RequestId, Timestamp};
 use secret::{BrowserCookie, ConnectTicket, SessionCookie};
 use url::Url;
 
-use super::samples::{ask_view, issuer, tokens};
+use super::samples::{ask_view, ended_view, issuer, own_view, tokens};
 use super::{FLOW, WORD};
 
-type Says<T> = Mutex<Box<dyn FnMut() -> Result<T, Refusal> + Send>>;
+pub(super) type Says<T> = Mutex<Box<dyn FnMut() -> Result<T, Refusal> + Send>>;
 
 /// One call of the door, in words: `consent own ticked csrf=…`.
 pub(super) struct Script {
@@ -28,6 +29,9 @@ pub(super) struct Script {
     pub(super) comes_back: Says<Option<BrowserFlowId>>,
     pub(super) takes: Says<Posted>,
     pub(super) speaks: Says<Option<Locale>>,
+    pub(super) own: Says<OwnPage>,
+    pub(super) ends: Says<OwnPosted<EndedView>>,
+    pub(super) takes_own: Says<OwnPosted<()>>,
 }
 
 pub(super) fn flow() -> BrowserFlowId {
@@ -77,14 +81,14 @@ impl Script {
                 Ok(Some(Ok(LoginLeaving {
                     issuer: issuer(),
                     url,
-                    flow: flow(),
+                    onward: Onward::Flow(flow()),
                 })))
             }),
             signs_in: says(|| {
                 let cookie = SessionCookie::parse(WORD).expect("a word");
                 Ok(Ok(SignedIn {
                     cookie,
-                    flow: flow(),
+                    onward: Onward::Flow(flow()),
                 }))
             }),
             leaves: says(|| {
@@ -99,6 +103,9 @@ impl Script {
             comes_back: says(|| Ok(Some(flow()))),
             takes: says(|| Ok(Posted::Page)),
             speaks: says(|| Ok(None)),
+            own: says(|| Ok(OwnPage::SignedIn(Box::new(own_view())))),
+            ends: says(|| Ok(OwnPosted::Done(ended_view()))),
+            takes_own: says(|| Ok(OwnPosted::Done(()))),
         })
     }
 
@@ -107,7 +114,7 @@ impl Script {
         self.calls.lock().expect("unpoisoned").clone()
     }
 
-    fn answer<T: Send + 'static>(&self, call: String, place: &Says<T>) -> Answer<'_, T> {
+    pub(super) fn answer<T: Send + 'static>(&self, call: String, place: &Says<T>) -> Answer<'_, T> {
         self.calls.lock().expect("unpoisoned").push(call);
         let answer = (place.lock().expect("unpoisoned"))();
         Box::pin(async move { answer })
@@ -118,7 +125,7 @@ impl Script {
     }
 }
 
-fn in_words(deed: &str, form: &PostedForm) -> String {
+pub(super) fn in_words(deed: &str, form: &PostedForm) -> String {
     let own = if form.same_origin { "own" } else { "foreign" };
     let ticked = if form.ticked { " ticked" } else { "" };
     format!("{deed} {own}{ticked} csrf={}", form.csrf)

@@ -3,11 +3,12 @@
 use strongroom_pages::{
     Address, ArrivalView, Cause, Chrome, DeclinedView, Deed, DevHomeView, DevPlace, DoneView,
     ErrorView, ExpiredView, Form, Href, HrefError, Language, LeavingView, MismatchView, Page,
-    Person, ProblemView, Provider, Scope, Server, SignInView, SignOut, SignedOutView,
-    SigningInView, Switch, Wording, render,
+    Person, ProblemView, Provider, Scope, Server, SignInView, SignOut, SigningInView, Switch,
+    Wording, render,
 };
 
 mod casts;
+mod own_page;
 mod walk;
 
 pub(crate) use casts::{CASTS, Cast};
@@ -55,6 +56,7 @@ pub(crate) fn samples(cast: &Cast, language: Language) -> Result<Vec<Sample>, Hr
     let mut out = before(&chrome)?;
     out.extend(steps(cast, &chrome)?);
     out.extend(ends(cast, &chrome)?);
+    out.extend(own_page::samples(cast, &chrome)?);
     out.extend(bare(language));
     Ok(out)
 }
@@ -76,9 +78,16 @@ fn sample(name: &str, view: &impl Page, chrome: &Chrome) -> Sample {
     }
 }
 
-/// Pages that stand at the address of a flow.
-const OF_A_FLOW: [&str; 6] = [
-    "sign_in", "consent", "confirm", "mismatch", "declined", "done",
+/// Pages whose address can be had in another language, with that of a flow for all of them.
+const OF_A_FLOW: [&str; 8] = [
+    "sign_in",
+    "consent",
+    "confirm",
+    "mismatch",
+    "declined",
+    "done",
+    "own_sign_in",
+    "own_page",
 ];
 
 /// What is seen before anybody is known.
@@ -170,7 +179,6 @@ fn ends(cast: &Cast, chrome: &Chrome) -> Result<Vec<Sample>, HrefError> {
         sample("expired", &ExpiredView, chrome),
         sample("done", &done(Some(cast.account), true), chrome),
         sample("done.unnamed", &done(None, false), chrome),
-        sample("signed_out", &SignedOutView, chrome),
         sample("problem", &problem(chrome.language), chrome),
     ];
     out.extend(
