@@ -1,10 +1,11 @@
 //! `[provider.key]` and `[provider.login]`: what a person types in at a provider that gives out keys.
 
 use domain::{KeyField, KeyForm, Label, MAX_KEY};
+use pages::Language;
 
 use super::keys::FIELD;
 use super::section::Section;
-use super::words::{web_url, words};
+use super::words::{web_url, words, words_in};
 
 /// How a person connects a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +91,12 @@ pub(super) fn key_form(section: &Section<'_>) -> Option<KeyForm> {
 
 fn field(section: &Section<'_>) -> Option<KeyField> {
     section.required("label");
-    let text = label(section, ("label", "label_zh"), 40);
+    let text = label(section, ("label", "label_in"), 40);
     let hint = section
         .written("hint")
-        .then(|| label(section, ("hint", "hint_zh"), 160));
-    if section.written("hint_zh") && !section.written("hint") {
-        section.fault("hint", "is missing beside `hint_zh`");
+        .then(|| label(section, ("hint", "hint_in"), 160));
+    if section.depth("hint_in").is_some() && !section.written("hint") {
+        section.fault("hint", "is missing beside `hint_in`");
     }
     let begins = section.text("begins").unwrap_or_default();
     if begins.len() > 32 || !begins.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) {
@@ -121,18 +122,12 @@ fn field(section: &Section<'_>) -> Option<KeyField> {
     })
 }
 
-fn label(section: &Section<'_>, (plain, chinese): (&str, &str), most: usize) -> Option<Label> {
-    let said = |key| {
-        section
-            .text(key)
-            .map(|text| words(section, key, text, most))
-    };
-    let (first, second) = (said(plain)?, said(chinese));
+fn label(section: &Section<'_>, (plain, others): (&str, &str), most: usize) -> Option<Label> {
+    let first = words(section, plain, section.text(plain)?, most);
+    let mut other = words_in(section, others, most)?.into_iter();
+    let chinese = other.find(|(tag, _)| &**tag == Language::Chinese.tag());
     Some(Label {
         plain: first?,
-        chinese: match second {
-            Some(second) => Some(second?),
-            None => None,
-        },
+        chinese: chinese.map(|(_, text)| text),
     })
 }

@@ -4,7 +4,6 @@ use domain::{
     AUTHORIZE_OWN, AccountSource, Means, Oauth, Pkce, Provider, ProviderSlug, ScopeEffect,
     ScopeInfo, ScopeSet,
 };
-use pages::Language;
 use url::Url;
 
 use super::clients::client;
@@ -15,7 +14,7 @@ use super::keys::{ACCOUNT, SCOPE};
 use super::near::nearest;
 use super::section::Section;
 use super::source::{Library, PRESETS};
-use super::words::{hosts, name, scopes, site, slug, web_url, words};
+use super::words::{hosts, name, scopes, site, slug, web_url, words, words_in};
 
 /// How far the facts of a preset were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +215,7 @@ fn scope(section: &Section<'_>) -> Option<ScopeInfo> {
     );
     let given = section.text("words");
     let words = given.and_then(|text| words(section, "words", text, LONGEST_WORDS));
-    let words_in = words_in(section);
+    let words_in = words_in(section, "words_in", LONGEST_WORDS);
     Some(ScopeInfo {
         name: name?.into(),
         effect: effect?,
@@ -227,26 +226,6 @@ fn scope(section: &Section<'_>) -> Option<ScopeInfo> {
 
 /// Longest words for a scope, characters.
 const LONGEST_WORDS: usize = 160;
-
-/// The words of a scope in the languages of the pages beside English.
-fn words_in(section: &Section<'_>) -> Option<Vec<(Box<str>, Box<str>)>> {
-    if section.depth("words_in").is_none() {
-        return Some(Vec::new());
-    }
-    let pairs = section.pairs("words_in")?;
-    let of_ours = |tag: &str| Language::ALL.iter().any(|ours| ours.tag() == tag);
-    let read = |(tag, text): (&str, &str)| {
-        if tag == Language::English.tag() || !of_ours(tag) {
-            section.fault(
-                "words_in",
-                "names a language that the pages do not have beside English",
-            );
-            return None;
-        }
-        Some((tag.into(), words(section, "words_in", text, LONGEST_WORDS)?))
-    };
-    pairs.into_iter().map(read).collect()
-}
 
 /// Parameters of the token request that are ours to set (RFC 6749, 7521, 7636).
 const TOKEN_OWN: [&str; 10] = [

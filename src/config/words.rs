@@ -2,6 +2,7 @@
 
 use domain::text::is_misleading;
 use domain::{IssuerUrl, ScopeSet};
+use pages::Language;
 use url::{Host, Url};
 
 use super::network::is_host_name;
@@ -44,6 +45,30 @@ pub(super) fn words(section: &Section<'_>, key: &str, text: &str, most: usize) -
     };
     section.fault(key, &fault);
     None
+}
+
+/// The same text in the languages of the pages beside English, by their tags.
+pub(super) fn words_in(
+    section: &Section<'_>,
+    key: &str,
+    most: usize,
+) -> Option<Vec<(Box<str>, Box<str>)>> {
+    if section.depth(key).is_none() {
+        return Some(Vec::new());
+    }
+    let pairs = section.pairs(key)?;
+    let of_ours = |tag: &str| Language::ALL.iter().any(|ours| ours.tag() == tag);
+    let read = |(tag, text): (&str, &str)| {
+        if tag == Language::English.tag() || !of_ours(tag) {
+            section.fault(
+                key,
+                "names a language that the pages do not have beside English",
+            );
+            return None;
+        }
+        Some((tag.into(), words(section, key, text, most)?))
+    };
+    pairs.into_iter().map(read).collect()
 }
 
 /// The last part of `host` that people recognise.

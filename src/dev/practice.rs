@@ -219,9 +219,9 @@ allowed_hosts = ["{host}"]
 
 [provider.key]
 label = "API key"
-label_zh = "API 密钥"
+label_in = {{ zh-Hans = "API 密钥" }}
 hint = "The window in which you started the practice vault shows Alice's."
-hint_zh = "您启动练习保险库的窗口里显示了 Alice 的密钥。"
+hint_in = {{ zh-Hans = "您启动练习保险库的窗口里显示了 Alice 的密钥。" }}
 begins = "{KEY_BEGINS}"
 
 [provider.account]

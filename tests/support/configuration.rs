@@ -73,7 +73,7 @@ kind = "api_key"
 name = "Practice Archive"
 allowed_hosts = ["{at}"]
 account = {{ from = "endpoint", url = "{provider}/api/me", id = "/id", name = "/name" }}
-key = {{ label = "API key", label_zh = "API 密钥", begins = "arc_" }}
+key = {{ label = "API key", label_in = {{ zh-Hans = "API 密钥" }}, begins = "arc_" }}
 {servers}"#
         )
     }

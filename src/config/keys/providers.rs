@@ -158,16 +158,16 @@ pub(in crate::config) const FIELD: Keys = &[
         "Write what the provider calls it, at most 40 characters, e.g. `label = \"API key\"`.",
     ),
     key(
-        "label_zh",
-        "Write the same in Simplified Chinese, at most 40 characters, or leave the line out.",
+        "label_in",
+        "Write the same in the other languages of the pages, at most 40 characters, e.g. `label_in = { zh-Hans = \"API 密钥\" }`, or leave the line out.",
     ),
     key(
         "hint",
         "Write how people find it, at most 160 characters, e.g. `hint = \"Under Account, then Keys.\"`.",
     ),
     key(
-        "hint_zh",
-        "Write the same in Simplified Chinese, at most 160 characters, or leave the line out.",
+        "hint_in",
+        "Write the same in the other languages of the pages, at most 160 characters, e.g. `hint_in = { zh-Hans = \"…\" }`, or leave the line out.",
     ),
     key(
         "begins",

@@ -127,12 +127,15 @@ fn the_example_of_a_key_form_is_one_that_loads() {
     let form = tide.key_form().unwrap();
     assert!(form.login.is_some() && form.found_at.is_some());
     assert_eq!(&*form.key.begins, "sk_");
+    assert_eq!(form.key.label.chinese.as_deref(), Some("API 密钥"));
     for (wrong, what) in [
         ("kind = \"api_key\"", "client_id = \"x\""),
         ("kind = \"api_key\"", "pkce = \"off\""),
         ("[provider.key]", "shortest = 9000"),
         ("[provider.login]", "found_at = \"https://example.com/x\""),
         ("begins = \"sk_\"", "begins = \"s k\""),
+        ("[provider.key]", "label_in = { de = \"Schlüssel\" }"),
+        ("[provider.key]", "hint_in = \"密钥\""),
     ] {
         let line = |text: &str| text.split_once(" = ").map(|(key, _)| format!("{key} = "));
         let key = line(what).unwrap();
