@@ -10,6 +10,7 @@ mod broken;
 pub(crate) mod commands;
 mod configuration;
 mod crossing;
+mod dependencies;
 mod ensure;
 mod habits;
 mod issuers;
