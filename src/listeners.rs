@@ -150,6 +150,9 @@ fn connect_settings(config: &Config) -> Result<ConnectSettings, StartError> {
     if let Some(support) = &config.operator.support_url {
         settings = settings.support(support.as_str())?;
     }
+    if let Some(privacy) = &config.operator.privacy_url {
+        settings = settings.privacy(privacy.as_str())?;
+    }
     if !config.listen.trusted_proxies.is_empty() {
         settings = settings.behind(proxies(config));
     }

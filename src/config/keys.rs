@@ -127,6 +127,10 @@ pub(super) const OPERATOR: Keys = &[
         "support_url",
         "Write an https or mailto address where users get help, e.g. `support_url = \"https://help.example.com\"`.",
     ),
+    key(
+        "privacy_url",
+        "Write an https or mailto address where users read about privacy, e.g. `privacy_url = \"https://example.com/privacy\"`.",
+    ),
 ];
 
 pub(super) const LIMITS: Keys = &[

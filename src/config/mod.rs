@@ -77,6 +77,8 @@ pub struct Operator {
     pub name: Option<Box<str>>,
     /// Where people get help: an https or mailto address.
     pub support_url: Option<Url>,
+    /// Where people read what is done with what is known about them: an https or mailto address.
+    pub privacy_url: Option<Url>,
 }
 
 /// Caps that keep one caller from starving the others.
@@ -269,16 +271,21 @@ fn operator(root: &Section<'_>) -> Operator {
     let name = section
         .text("name")
         .and_then(|text| words::words(&section, "name", text, 64));
-    let support_url = section.text("support_url").and_then(|text| {
+    let address = |key: &'static str| {
+        let text = section.text(key)?;
         let url = Url::parse(text)
             .ok()
             .filter(|url| reaches_somebody(url) && text.len() <= 512);
         if url.is_none() {
-            section.fault("support_url", "is neither an https nor a mailto address");
+            section.fault(key, "is neither an https nor a mailto address");
         }
         url
-    });
-    Operator { name, support_url }
+    };
+    Operator {
+        name,
+        support_url: address("support_url"),
+        privacy_url: address("privacy_url"),
+    }
 }
 
 fn reaches_somebody(url: &Url) -> bool {

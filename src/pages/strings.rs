@@ -30,7 +30,7 @@ macro_rules! strings {
 
 strings! {
     lang own_name
-    bar_by foot_here foot_help foot_ref foot_left foot_left_one step
+    bar_by foot_here foot_help foot_privacy foot_ref foot_left foot_left_one step
     who_out who_notyou no tag_see tag_change tag_all scope_unknown scope_none list_join colon check_title close
     hop_h hop_lead hop_go
     signin_h signin_lead signin_check signin_go signin_not
@@ -46,7 +46,7 @@ strings! {
     confirm_account confirm_server confirm_you
     confirm_may confirm_same confirm_less confirm_more confirm_exact confirm_tick confirm_tick_unnamed
     confirm_tick_help confirm_not confirm_yes confirm_other confirm_foot
-    mismatch_h mismatch_lead mismatch_sent mismatch_two
+    mismatch_h mismatch_lead mismatch_sent mismatch_two mismatch_go
     declined_h declined_lead declined_told
     expired_h expired_lead expired_next expired_safe
     done_h done_lead done_account done_server done_you

@@ -24,6 +24,8 @@ pub struct Chrome {
     pub host: Address,
     /// Where the operator answers questions; no help line without it.
     pub support_url: Option<Href>,
+    /// Where the operator says what is done with what is known about people; no such line without it.
+    pub privacy_url: Option<Href>,
     /// Path of the stylesheet; [`crate::stylesheet_path`] unless the operator brings an accent.
     pub stylesheet: String,
     /// Which string table words the page.
@@ -39,6 +41,7 @@ impl Chrome {
             operator: None,
             host,
             support_url: None,
+            privacy_url: None,
             stylesheet: crate::stylesheet_path().to_owned(),
             language: Language::English,
             switches: Vec::new(),

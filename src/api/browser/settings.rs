@@ -24,6 +24,9 @@ pub enum BadConnectSettings {
     /// The support address cannot be a link.
     #[error("support_url cannot be a link; write an https or mailto address without spaces")]
     SupportUrl,
+    /// The privacy address cannot be a link.
+    #[error("privacy_url cannot be a link; write an https or mailto address without spaces")]
+    PrivacyUrl,
 }
 
 /// Settings of the connect listener.
@@ -79,6 +82,16 @@ impl ConnectSettings {
     pub fn support(mut self, address: &str) -> Result<Self, BadConnectSettings> {
         let href = Href::new(address).map_err(|_| BadConnectSettings::SupportUrl)?;
         self.chrome.support_url = Some(href);
+        Ok(self)
+    }
+
+    /// Where the operator says what is done with what is known about people.
+    ///
+    /// # Errors
+    /// [`BadConnectSettings::PrivacyUrl`] when it cannot be a link.
+    pub fn privacy(mut self, address: &str) -> Result<Self, BadConnectSettings> {
+        let href = Href::new(address).map_err(|_| BadConnectSettings::PrivacyUrl)?;
+        self.chrome.privacy_url = Some(href);
         Ok(self)
     }
 

@@ -9,6 +9,7 @@ pub(super) static EN: Strings = Strings {
     bar_by: "run by {operator}",
     foot_here: "This page is at {host}",
     foot_help: "Get help from {operator}",
+    foot_privacy: "Privacy at {operator}",
     foot_ref: "Reference {ref}",
     foot_left: "Closing this page changes nothing. This request ends in about {n} minutes.",
     foot_left_one: "Closing this page changes nothing. This request ends in about {n} minute.",
@@ -121,6 +122,7 @@ pub(super) static EN: Strings = Strings {
     mismatch_lead: "Nothing was shared and nothing was changed.",
     mismatch_sent: "*If someone sent you this link,* close this page. It is not meant for you.",
     mismatch_two: "*If you have more than one account here,* sign out and sign in with the other one. If this page comes back, sign out where you gave your password too.",
+    mismatch_go: "Sign out and use another account",
 
     declined_h: "Not connected",
     declined_lead: "You said no. Nothing was shared.",

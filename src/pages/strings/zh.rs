@@ -10,6 +10,7 @@ pub(super) static ZH: Strings = Strings {
     bar_by: "由 {operator} 运营",
     foot_here: "本页地址：{host}",
     foot_help: "联系 {operator} 获取帮助",
+    foot_privacy: "{operator} 的隐私说明",
     foot_ref: "参考编号 {ref}",
     foot_left: "关闭本页不会产生任何影响。此请求将在约 {n} 分钟后失效。",
     foot_left_one: "关闭本页不会产生任何影响。此请求将在约 {n} 分钟后失效。",
@@ -120,6 +121,7 @@ pub(super) static ZH: Strings = Strings {
     mismatch_lead: "没有共享任何内容，也没有更改任何内容。",
     mismatch_sent: "*如果此链接是别人发给您的，*请关闭本页。它不是为您准备的。",
     mismatch_two: "*如果您在这里有多个账号，*请退出登录，再用另一个账号登录。如果又回到本页，请在您输入密码的地方也退出登录。",
+    mismatch_go: "退出登录，换用其他账号",
 
     declined_h: "未连接",
     declined_lead: "您已拒绝。没有共享任何内容。",

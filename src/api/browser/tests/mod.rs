@@ -61,6 +61,8 @@ fn settings() -> ConnectSettings {
         .operator(Some("Northwind"), Some("vault.example"))
         .support("https://help.northwind.example/")
         .expect("a link")
+        .privacy("https://northwind.example/privacy?a&b")
+        .expect("a link")
 }
 
 /// Asks the listener of `settings` as the request stands.

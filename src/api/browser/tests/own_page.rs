@@ -91,6 +91,7 @@ async fn the_page_shows_connections_and_what_waits() {
             "csrf-leave",
             "your repositories",
             "1 December 2026, 12:05 UTC",
+            "href=\"https://northwind.example/privacy?a&#38;b\"",
             &end,
             &decline,
         ],

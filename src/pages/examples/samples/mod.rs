@@ -32,6 +32,9 @@ pub(crate) fn chrome(language: Language) -> Result<Chrome, HrefError> {
         support_url: Some(Href::new(
             "https://help.northwind.example/?from=strongroom&to=people",
         )?),
+        privacy_url: Some(Href::new(
+            "https://northwind.example/privacy?for=people&in=all",
+        )?),
         ..Chrome::new(Address::with_site(
             "connect.northwind.example",
             "northwind.example",
