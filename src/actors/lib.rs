@@ -16,6 +16,8 @@ mod core;
 mod desk;
 pub mod doors;
 mod elicitation_shard;
+#[cfg(feature = "fill")]
+mod fill;
 mod flows;
 mod grant_shard;
 mod janitor;

@@ -173,7 +173,8 @@ fn new_grant(ctx: Ctx, facts: &Elicitation, pending: &Pending, owner: &DataKey) 
     }
 }
 
-fn add_records(
+/// The sealed records of a grant.
+pub(crate) fn add_records(
     core: &Core,
     changes: &mut Changes,
     owner: &DataKey,
